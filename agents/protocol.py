@@ -16,7 +16,6 @@ from ocm.types import (
     Message,
     Observation,
     Reply,
-    Step,
     TaskRef,
     Trajectory,
     Turn,
