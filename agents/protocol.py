@@ -18,7 +18,6 @@ from ocm.types import (
     Reply,
     TaskRef,
     Trajectory,
-    Turn,
     TurnKind,
     Verdict,
 )
@@ -40,6 +39,10 @@ class View:
     steps_taken: int
     inspections: Sequence[Inspection]
     memory: Files
+    last_used: Mapping[str, int]
+    """Path or name of knowledge -> episode in which it was last inspected or written."""
+    correcting: bool = False
+    """Whether the last turn was malformed and this is its one correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class Decision:
     """The action; the inspected names joined by ``", "``; or why the reply is malformed."""
     reply: str
     """The model's reply as it came."""
+    said: str
+    """What stands in the dialogue from then on: thought and decision, without what came after."""
+    inspection: Inspection | None = None
+    """The answered request, when the turn is an inspect: no model call, no environment step."""
 
 
 class Bench(Protocol):
@@ -80,11 +87,7 @@ class Agent(Protocol):
     """A method."""
 
     async def act(self, view: View, bench: Bench) -> Decision:
-        """Take one turn."""
-        ...
-
-    def inspect(self, names: Sequence[str], view: View) -> Inspection:
-        """Answer an inspect request from memory; no model call, no environment step."""
+        """Take one turn: one call of the backbone."""
         ...
 
     async def learn(self, trajectory: Trajectory, memory: Files, bench: Bench) -> MemoryUpdate:
@@ -92,4 +95,4 @@ class Agent(Protocol):
         ...
 
 
-__all__ = ["Agent", "Bench", "Decision", "Turn", "View"]
+__all__ = ["Agent", "Bench", "Decision", "View"]

@@ -1,0 +1,74 @@
+"""One acting turn and the dialogue it stands in: the same code for every method.
+
+The dialogue is ReAct's (arXiv 2210.03629) without demonstrations: thought and action in one reply.
+A method adds its memory at the end of the system prompt, where it is stable within an episode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agents.parsing import parse_turn
+from agents.prompts import SHARED, fill
+from agents.protocol import Bench, Decision, View
+from ocm.types import Message, TurnKind
+
+MALFORMED_EXCERPT = 200
+"""Characters of an unusable reply that are recorded as the action of a malformed step."""
+
+
+async def take_turn(
+    view: View, bench: Bench, memory_text: str = "", no_inspect: str = "there is nothing to inspect"
+) -> Decision:
+    """Ask the backbone for one turn and read its reply.
+
+    Args:
+        view: what happened so far in the episode.
+        bench: where the call is made and recorded.
+        memory_text: the method's memory as it stands in the system prompt, or nothing.
+        no_inspect: why an inspect request is malformed now; empty when it is welcome.
+    """
+    purpose = "act_correction" if view.correcting else "act"
+    reply = await bench.complete(purpose, dialogue(view, memory_text))
+    turn = parse_turn(reply.text, reply.finish_reason)
+    if turn.kind is TurnKind.INSPECT and no_inspect:
+        turn = replace(turn, kind=TurnKind.MALFORMED, content=no_inspect)
+    return Decision(
+        kind=turn.kind,
+        thought=turn.thought,
+        content=turn.content,
+        reply=reply.text,
+        said=_said(turn.kind, turn.thought, turn.content, reply.text),
+    )
+
+
+def dialogue(view: View, memory_text: str) -> tuple[Message, ...]:
+    """The messages of one acting call: system prompt, goal and o0, then the transcript."""
+    system = fill(
+        SHARED, "act_system", step_limit=view.step_limit, rules=view.rules.strip(), memory=memory_text
+    )
+    goal = fill(SHARED, "act_goal", goal=view.observation.goal, observation=view.observation.text)
+    return (Message("system", system.rstrip()), Message("user", goal), *view.transcript)
+
+
+def observed(observation: str, step: int, step_limit: int) -> Message:
+    """The message that tells what the environment answered to the step of this 1-based index."""
+    text = fill(SHARED, "act_observation", step=step, step_limit=step_limit, observation=observation)
+    return Message("user", text)
+
+
+def correction(reason: str) -> Message:
+    """The one short corrective message after a malformed reply."""
+    return Message("user", fill(SHARED, "act_correction", reason=reason))
+
+
+def malformed_observation() -> str:
+    """What stands as observation of a step that was used up by a malformed turn."""
+    return fill(SHARED, "malformed_observation")
+
+
+def _said(kind: TurnKind, thought: str, content: str, reply: str) -> str:
+    if kind is TurnKind.MALFORMED:
+        return reply.strip() or "(empty reply)"
+    line = f"Inspect[{content}]" if kind is TurnKind.INSPECT else f"Action: {content}"
+    return f"{thought}\n\n{line}" if thought else line

@@ -1,0 +1,38 @@
+"""One question with one correction: for replies that must have a form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from agents.parsing import UnreadableReply
+from agents.prompts import SHARED, fill
+from agents.protocol import Bench
+from ocm.types import Message, Reply
+
+T = TypeVar("T")
+
+
+async def ask(
+    bench: Bench,
+    purpose: str,
+    messages: Sequence[Message],
+    read: Callable[[Reply], T],
+    schema: Mapping[str, Any] | None = None,
+) -> tuple[T, str]:
+    """Ask, read, and on an unreadable reply ask once more with a short corrective message.
+
+    Returns:
+        What was read, and the text of the reply that it was read from.
+
+    Raises:
+        UnreadableReply: the second reply is unreadable too.
+    """
+    reply = await bench.complete(purpose, messages, schema)
+    try:
+        return read(reply), reply.text
+    except UnreadableReply as problem:
+        correction = Message("user", fill(SHARED, "reply_correction", reason=str(problem)))
+        said = Message("assistant", reply.text.strip() or "(empty reply)")
+        second = await bench.complete(f"{purpose}_correction", (*messages, said, correction), schema)
+        return read(second), second.text

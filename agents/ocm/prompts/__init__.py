@@ -1,0 +1,1 @@
+"""OCM's own prompts: memory in view, reflection, update, repair."""

@@ -1,0 +1,1 @@
+"""ReAct: the memoryless baseline."""

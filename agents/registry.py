@@ -1,0 +1,107 @@
+"""The methods by name. A new method is one folder beside this file and one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+from agents.ocm.agent import OcmAgent
+from agents.ocm.settings import OcmSettings
+from agents.prompts import SHARED, prompts_hash
+from agents.protocol import Agent
+from agents.react.agent import ReactAgent, ReactSettings
+from ocm.errors import Problem, SpecError
+from ocm.spec import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A named method: an agent with preset settings."""
+
+    name: str
+    agent: str
+    summary: str
+    source: str
+    settings_model: type[Model]
+    build: Callable[[Any], Agent]
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    prompts: tuple[str, ...] = (SHARED,)
+
+
+def _ocm(name: str, summary: str, **preset: Any) -> Method:
+    source = "arXiv 2607.02846"
+    return Method(
+        name, "ocm", summary, source, OcmSettings, OcmAgent, preset, (SHARED, "agents.ocm.prompts")
+    )
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        _ocm("ocm", "Executable object and procedure knowledge, verified before it is committed"),
+        _ocm("ocm-no-verification", "OCM that commits updates without executing them", verification=False),
+        _ocm("ocm-no-objects", "OCM with procedures only", objects=False),
+        _ocm("ocm-no-procedures", "OCM with object knowledge only", procedures=False),
+        _ocm("ocm-no-disclosure", "OCM with all source in the acting prompt", disclosure="full"),
+        _ocm("ocm-no-reflection", "OCM that updates without a learning plan", reflection=False),
+        Method(
+            "react",
+            "react",
+            "Thought and action in turn, no memory",
+            "arXiv 2210.03629",
+            ReactSettings,
+            ReactAgent,
+        ),
+    )
+}
+
+
+def method(name: str) -> Method:
+    """The method of this name.
+
+    Raises:
+        SpecError: there is none; the message names the closest.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    close = get_close_matches(name, METHODS, n=3, cutoff=0.4) or sorted(METHODS)
+    raise SpecError(f"unknown method {name!r}: did you mean {' or '.join(close)}? `ocm methods` lists all")
+
+
+def full_settings(name: str, settings: Mapping[str, Any]) -> Model:
+    """Preset and given settings over the defaults.
+
+    Raises:
+        SpecError: one problem per wrong setting.
+    """
+    entry = method(name)
+    try:
+        return entry.settings_model.model_validate({**entry.preset, **settings})
+    except ValidationError as error:
+        problems = [
+            Problem(
+                "settings." + ".".join(map(str, one["loc"])) if one["loc"] else "settings",
+                repr(one["input"]),
+                f"{one['msg']}; known settings: {', '.join(entry.settings_model.model_fields) or 'none'}",
+            )
+            for one in error.errors()
+        ]
+        raise SpecError(f"wrong settings of method {name}", problems) from error
+
+
+def create(name: str, settings: Mapping[str, Any]) -> Agent:
+    """A fresh agent; all its state is in the memory that it is shown.
+
+    Raises:
+        SpecError: unknown method or wrong settings.
+    """
+    return method(name).build(full_settings(name, settings))
+
+
+def method_prompts(name: str) -> str:
+    """SHA-256 over the prompt files that the method reads."""
+    return prompts_hash(*method(name).prompts)

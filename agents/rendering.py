@@ -1,0 +1,74 @@
+"""A finished episode as text for a model that learns from it. Pure functions.
+
+Observations are cut and, past a budget, the middle of the episode is left out, as ExpeL and
+Reflexion do with long trajectories.
+"""
+
+from __future__ import annotations
+
+from ocm.types import EndReason, Trajectory, Turn, TurnKind, Validity
+
+OBSERVATION_CHARS = 2_000
+TRAJECTORY_CHARS = 48_000
+
+_OUTCOMES = {
+    EndReason.SUCCESS: "Success",
+    EndReason.FAILURE: "Failure: the environment ended the episode",
+    EndReason.STEP_LIMIT: "Failure: all actions were used up",
+}
+
+_VALIDITY = {
+    Validity.VALID: "valid",
+    Validity.MALFORMED: "invalid: not in the action language",
+    Validity.REFUSED: "invalid: refused",
+    Validity.NO_EFFECT: "invalid: no effect",
+}
+
+
+def outcome(trajectory: Trajectory) -> str:
+    """One line: how the episode ended, its reward, its actions."""
+    return (
+        f"{_OUTCOMES[trajectory.end]}. Reward {trajectory.reward:g} after {len(trajectory.steps)} actions, "
+        f"{trajectory.invalid_actions} of them invalid."
+    )
+
+
+def render(trajectory: Trajectory, limit: int = TRAJECTORY_CHARS) -> str:
+    """The trajectory as numbered entries, at most about ``limit`` characters."""
+    entries = [f"[0] {_cut(trajectory.first_observation)}"]
+    thoughts = _thoughts(trajectory.turns)
+    for number, step in enumerate(trajectory.steps, start=1):
+        thought = f"thought: {thoughts[number]}\n    " if number in thoughts else ""
+        entries.append(
+            f"[{number}] {thought}action: {step.action}\n    outcome: {_VALIDITY[step.validity]}\n"
+            f"{_cut(step.observation)}"
+        )
+    return "\n".join(_without_middle(entries, limit))
+
+
+def _thoughts(turns: tuple[Turn, ...]) -> dict[int, str]:
+    return {
+        turn.step: " ".join(turn.thought.split())[:300]
+        for turn in turns
+        if turn.kind is TurnKind.ACTION and turn.thought
+    }
+
+
+def _cut(text: str) -> str:
+    if len(text) <= OBSERVATION_CHARS:
+        return text
+    return f"{text[:OBSERVATION_CHARS]}… ({len(text) - OBSERVATION_CHARS} more characters)"
+
+
+def _without_middle(entries: list[str], limit: int) -> list[str]:
+    if sum(map(len, entries)) <= limit:
+        return entries
+    head, tail, used = 0, 0, 0
+    while head + tail < len(entries):
+        entry = entries[head] if head <= tail else entries[-1 - tail]
+        if used + len(entry) > limit:
+            break
+        used += len(entry)
+        head, tail = (head + 1, tail) if head <= tail else (head, tail + 1)
+    left_out = len(entries) - head - tail
+    return [*entries[:head], f"… ({left_out} steps left out) …", *entries[len(entries) - tail :]]
