@@ -1,0 +1,360 @@
+"""A module's text as a row of top-level units, each with its exact place. Parses, never imports.
+
+A *unit* is what merge, signatures and inspection work on:
+
+- one class, function, assignment or import;
+- neighbouring functions of one name (overloads, or a function with the ``@name.register`` functions
+  that follow it) together;
+- a block (``if``, ``try``, ``with``, a loop) with all the names it binds;
+- statements joined by ``;`` on one line.
+
+To a unit belong the comment lines directly above it (no blank line between), the comment at the end of
+its last line, and indented comment lines below a body.
+
+The text is cut at lines that start in the first column; a cut that does not parse alone is joined with
+what follows. Each cut is parsed once and cached by its text, so the work after an edit is the edit's.
+A text that is a row of complete programs parses to the row of their statements, so this equals parsing
+the whole.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from knowledge_store.errors import ParseError
+
+OBJECTS = "objects.py"
+
+NEWLINE = re.compile(r"\r\n|\r|\n")
+"""What Python's tokenizer takes for a line end; ``str.splitlines`` knows more, such as form feeds."""
+
+_CUT = re.compile(r"^(?!(?:else|elif|except|finally)\b)(?=[^\s#\])}])", re.MULTILINE)
+_TRIVIA = re.compile(r"(?:[ \t\f;]|\\(?>\r\n|\r|\n)|#[^\r\n]*|\r\n|\r|\n)*")
+_JOIN = re.compile(r"(?:[ \t\f;]|\\(?>\r\n|\r|\n))*")
+_TAIL = re.compile(r"[ \t\f;]*(?:#[^\r\n]*)?")
+_INDENTED_COMMENTS = re.compile(r"(?:(?:(?>\r\n|\r|\n)[ \t]*)*(?>\r\n|\r|\n)[ \t]+#[^\r\n]*)+")
+_FILE_COMMENT = re.compile(r"#!|#.*?coding[:=]")
+
+Kind = Literal["docstring", "import", "definition", "block", "other"]
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One statement with its offsets in the text; ``start`` is at its first decorator's ``@``."""
+
+    node: ast.stmt
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Statements that stand and fall together. Offsets count characters of the module's text."""
+
+    kind: Kind
+    names: tuple[str, ...]
+    """What it binds, sorted; ``import os.path`` counts as ``os.path``."""
+    parts: tuple[Part, ...]
+    start: int
+    """Where its attached comment begins, or ``core``."""
+    core: int
+    """Where its first statement begins."""
+    end: int
+    """The end of its last line, before the line end."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A module that parses."""
+
+    source: str
+    units: tuple[Unit, ...]
+
+    def text(self, unit: Unit) -> str:
+        """The unit's source with decorators and attached comments."""
+        return self.source[unit.start : unit.end]
+
+    def line(self, offset: int) -> int:
+        """The 1-based line of an offset."""
+        return 1 + len(NEWLINE.findall(self.source, 0, offset))
+
+    def effective(self) -> dict[str, Unit]:
+        """For each top-level name the last unit that binds it: the one that counts after a run."""
+        return {name: unit for unit in self.units for name in unit.names}
+
+    def definitions(self) -> tuple[str, ...]:
+        """The top-level names that are not mere imports, in the order of their last binding's unit."""
+        return tuple(name for name, unit in self.effective().items() if unit.kind != "import")
+
+
+def parse(source: str, path: str = OBJECTS) -> ast.Module:
+    """Parse a whole file.
+
+    Raises:
+        ParseError: not Python, or nested more deeply than the parser can take.
+    """
+    try:
+        return _parse(source)
+    except SyntaxError as error:
+        line, reason = error.lineno or 0, error.msg or "invalid syntax"
+    except (RecursionError, MemoryError):
+        line, reason = 0, "nested too deeply"
+    except ValueError as error:
+        line, reason = 0, str(error)
+    where = f"{path}, line {line}" if line else path
+    raise ParseError(f"{where}: {reason}; give valid Python", path=path, line=line, reason=reason)
+
+
+def _parse(source: str) -> ast.Module:
+    # A doubtful escape such as "\d" only warns; under "-W error" it would become a syntax error.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+@lru_cache(maxsize=8)
+def outline(source: str, path: str = OBJECTS) -> Outline:
+    """The units of a module.
+
+    Raises:
+        ParseError: the source does not parse.
+    """
+    statements = _statements(source)
+    if statements is None:
+        parse(source, path)
+        raise ParseError(f"{path}: cannot be parsed in pieces; give valid Python", path=path, line=0)
+    return Outline(source, tuple(_units(source, statements)))
+
+
+# --- cutting and parsing -------------------------------------------------------------------------
+
+
+def _cuts(source: str) -> list[int]:
+    """Offsets where a statement may begin; a decorator stays with the line after it."""
+    cuts = [0]
+    decorator = source.startswith("@")
+    for match in _CUT.finditer(source):
+        offset = match.start()
+        if offset and not decorator:
+            cuts.append(offset)
+        decorator = source.startswith("@", offset)
+    return cuts
+
+
+def _statements(source: str) -> list[tuple[ast.stmt, int]] | None:
+    """All top-level statements with their end offsets, or None if the source does not parse.
+
+    A piece that does not parse alone (its string or bracket goes on) is widened by doubling, so the
+    whole stays linear.
+    """
+    bounds = [*_cuts(source), len(source)]
+    found: list[tuple[ast.stmt, int]] = []
+    at, last = 0, len(bounds) - 1
+    while at < last:
+        width = 1
+        while (parsed := _parse_piece(source[bounds[at] : bounds[min(at + width, last)]])) is None:
+            if at + width >= last:
+                return None
+            width *= 2
+        found += [(node, bounds[at] + end) for node, end in parsed]
+        at = min(at + width, last)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _parse_piece(piece: str) -> tuple[tuple[ast.stmt, int], ...] | None:
+    """The statements of a piece with their end offsets. The nodes are shared: never change one."""
+    try:
+        body = _parse(piece).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # the caller widens the piece, and reports when the whole does not parse
+    starts = line_starts(piece)
+    return tuple((node, _end_offset(piece, starts, node)) for node in body)
+
+
+def line_starts(source: str) -> list[int]:
+    """The offset of each line's first character."""
+    return [0, *(match.end() for match in NEWLINE.finditer(source))]
+
+
+def _end_offset(source: str, starts: list[int], node: ast.stmt) -> int:
+    """Python counts columns in UTF-8 bytes; we count characters."""
+    line, column = (node.end_lineno or node.lineno) - 1, node.end_col_offset or 0
+    start = starts[line]
+    if source.isascii():
+        return start + column
+    stop = starts[line + 1] if line + 1 < len(starts) else len(source)
+    return start + len(source[start:stop].encode()[:column].decode())
+
+
+# --- units ---------------------------------------------------------------------------------------
+
+
+def _units(source: str, statements: list[tuple[ast.stmt, int]]) -> Iterator[Unit]:
+    groups: list[list[Part]] = []
+    position = 0
+    for node, end in statements:
+        match = _TRIVIA.match(source, position)
+        part = Part(node, match.end() if match else position, end)
+        if groups and _belongs(source, groups[-1], part):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+        position = end
+    floor = 0
+    for parts in groups:
+        unit = _unit(source, tuple(parts), floor, first=parts is groups[0])
+        floor = unit.end
+        yield unit
+
+
+def _belongs(source: str, group: list[Part], part: Part) -> bool:
+    """Whether a statement goes into the unit before it: joined by ``;``, or a function of its name."""
+    last = group[-1]
+    gap = _JOIN.fullmatch(source, last.end, part.start)
+    if gap and ";" in gap.group():
+        return True
+    key = _function_key(part.node)
+    return key is not None and key == _function_key(last.node)
+
+
+def _function_key(node: ast.stmt) -> str | None:
+    """The name a function stands for: its own, or ``f`` for ``@f.register def _``."""
+    if not isinstance(node, FUNCTIONS):
+        return None
+    if node.name == "_":
+        return registered_on(node) or node.name
+    return node.name
+
+
+def registered_on(node: Function) -> str | None:
+    """``f`` if a decorator is ``f.something`` or ``f.something(…)``."""
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            return target.value.id
+    return None
+
+
+def _unit(source: str, parts: tuple[Part, ...], floor: int, first: bool) -> Unit:
+    end = _line_end(source, parts[-1])
+    core = parts[0].start
+    kind = _kind(parts, first)
+    names = {name for part in parts for name in _unit_names(part.node, kind)}
+    return Unit(kind, tuple(sorted(names)), parts, _comment_start(source, floor, core), core, end)
+
+
+def _unit_names(node: ast.stmt, kind: Kind) -> Iterable[str]:
+    key = _function_key(node) if kind == "definition" else None
+    return (key,) if key else bound_names(node)
+
+
+def _kind(parts: tuple[Part, ...], first: bool) -> Kind:
+    node = parts[0].node
+    if first and len(parts) == 1 and is_docstring(node):
+        return "docstring"
+    if len(parts) == 1 and isinstance(node, ast.Import | ast.ImportFrom):
+        return "import"
+    if all(isinstance(part.node, FUNCTIONS) for part in parts):
+        return "definition"
+    names = [name for part in parts for name in bound_names(part.node)]
+    if len(parts) == 1 and names and isinstance(node, _SIMPLE):
+        return "definition"
+    return "block" if names else "other"
+
+
+_ALIAS = getattr(ast, "TypeAlias", ast.AnnAssign)  # ``type X = …`` exists since Python 3.12
+_SIMPLE = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, _ALIAS)
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    """Whether a statement is a bare string."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _line_end(source: str, part: Part) -> int:
+    match = _TAIL.match(source, part.end)
+    end = match.end() if match else part.end
+    if hasattr(part.node, "body"):
+        comments = _INDENTED_COMMENTS.match(source, end)
+        end = comments.end() if comments else end
+    return end
+
+
+def _comment_start(source: str, floor: int, core: int) -> int:
+    """Where the comment lines directly above ``core`` begin; ``core`` if there are none."""
+    starts = [floor, *(match.end() for match in NEWLINE.finditer(source, floor, core))]
+    if source[starts[-1] : core].strip(" \t\f"):
+        return core
+    start = core
+    # The first stretch is the rest of the line before, unless this is the top of the file.
+    for index in range(len(starts) - 2, -1 if floor == 0 else 0, -1):
+        line = source[starts[index] : starts[index + 1]]
+        comment = line.lstrip(" \t\f")
+        if not comment.startswith("#") or (index < 2 and floor == 0 and _FILE_COMMENT.match(comment)):
+            break
+        start = starts[index] + len(line) - len(comment)
+    return start
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def bound_names(statement: ast.stmt) -> list[str]:
+    """What a statement binds in its scope, looking into blocks but not into functions and classes."""
+    return [name for node in flatten([statement]) for name in _own_names(node)]
+
+
+def flatten(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of one scope in order, those in blocks included."""
+    stack = list(body)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+            continue
+        inner: list[ast.stmt] = []
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                inner.append(child)
+            elif isinstance(child, ast.ExceptHandler | ast.match_case):
+                inner += child.body
+        stack += inner[::-1]
+
+
+def _own_names(node: ast.stmt) -> list[str]:
+    if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names if alias.name != "*"]
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return [name for item in node.items if item.optional_vars for name in targets(item.optional_vars)]
+    if isinstance(node, ast.Assign):
+        return [name for target in node.targets for name in targets(target)]
+    if isinstance(node, ast.AnnAssign | ast.For | ast.AsyncFor):
+        return targets(node.target)
+    alias = getattr(node, "name", None)  # ``type X = …``
+    return [alias.id] if isinstance(alias, ast.Name) else []
+
+
+def targets(target: ast.expr) -> list[str]:
+    """The plain names in an assignment's target; attributes and items bind none."""
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, ast.Starred):
+        return targets(target.value)
+    if isinstance(target, ast.Tuple | ast.List):
+        return [name for element in target.elts for name in targets(element)]
+    return []
