@@ -78,10 +78,6 @@ class Bench(Protocol):
         """Run a named stage of the episode; its seconds are recorded."""
         ...
 
-    def random(self, purpose: str) -> Any:
-        """A ``random.Random`` derived from chain, episode and purpose."""
-        ...
-
 
 class Agent(Protocol):
     """A method."""

@@ -1,0 +1,75 @@
+"""What an agent may use of the world in one episode; everything it does here is recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from backbones.protocol import Backbone
+from ocm.types import Call, Files, Message, Reply, Request, Verdict
+
+T = TypeVar("T")
+
+
+class Verifier(Protocol):
+    """Executes procedures against a candidate K_o in a sandbox."""
+
+    async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
+        """One verdict per procedure, or one on ``objects.py`` when K_o itself fails.
+
+        Raises:
+            SandboxError: the sandbox broke, also on another try.
+        """
+        ...
+
+
+class StageRunner(Protocol):
+    """Runs a stage's work; a flow may show it as a task run of its own."""
+
+    async def __call__(self, name: str, work: Callable[[], Awaitable[T]]) -> T: ...
+
+
+async def run_plainly(name: str, work: Callable[[], Awaitable[T]]) -> T:
+    """The stage runner that adds nothing."""
+    return await work()
+
+
+class EpisodeBench:
+    """Backbone, sandbox and clock of one episode (:class:`agents.protocol.Bench`)."""
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        verifier: Verifier,
+        chain: str,
+        episode: int,
+        run_stage: StageRunner = run_plainly,
+    ) -> None:
+        self._backbone = backbone
+        self._verifier = verifier
+        self._chain = chain
+        self._episode = episode
+        self._run_stage = run_stage
+        self.calls: list[Call] = []
+        self.stages: dict[str, float] = {}
+
+    async def complete(
+        self, purpose: str, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        index = len(self.calls)
+        request = Request(purpose, tuple(messages), schema, self._chain, self._episode, index)
+        reply = await self._backbone.complete(request)
+        self.calls.append(Call(request, reply))
+        return reply
+
+    async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
+        return await self._verifier.verify(objects, procedures)
+
+    async def stage(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Run a stage; its seconds add up where it runs more than once, as ``update`` does."""
+        started = time.monotonic()
+        try:
+            return await self._run_stage(name, work)
+        finally:
+            self.stages[name] = self.stages.get(name, 0.0) + time.monotonic() - started

@@ -1,0 +1,123 @@
+"""One episode, whole: act, learn, and the record of it that will be committed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from agents.protocol import Agent
+from backbones.protocol import Backbone
+from knowledge_store.memory import apply
+from ocm.errors import EnvironmentFault
+from ocm.identity import memory_hash
+from ocm.types import ChainKey, Episode, Files, TaskRef, Trajectory, UpdateOutcome
+from tasks.act import Scene, World, act
+from tasks.bench import EpisodeBench, StageRunner, Verifier, run_plainly
+
+
+class Lease(Protocol):
+    """A hosted environment for one episode."""
+
+    async def __aenter__(self) -> World: ...
+
+    async def __aexit__(self, *error: object) -> bool | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all episodes of a chain share."""
+
+    sweep: str
+    chain: str
+    key: ChainKey
+    agent: Agent
+    backbone: Backbone
+    verifier: Verifier
+    lease: Callable[[], Lease]
+    rules: str
+    step_limit: int
+    provenance: Mapping[str, str]
+    attempts: int = 3
+    run_stage: StageRunner = run_plainly
+
+
+async def play_episode(
+    setting: Setting, index: int, task: TaskRef, memory: Files, last_used: Mapping[str, int]
+) -> Episode:
+    """Play one episode and learn from it; an environment that dies starts the episode again.
+
+    Raises:
+        EnvironmentFault: every attempt that the spec allows ended with one.
+        BackboneError, SandboxError: as they come; nothing is committed.
+    """
+    for attempt in range(1, setting.attempts + 1):
+        try:
+            return await _attempt(setting, index, task, memory, last_used, attempt)
+        except EnvironmentFault as fault:
+            if attempt == setting.attempts:
+                raise EnvironmentFault(
+                    f"episode {index} ({task.id}) of {setting.chain} failed {attempt} times: {fault}",
+                    **fault.details,
+                ) from fault
+    raise AssertionError("unreachable: attempts is at least 1")
+
+
+async def _attempt(
+    setting: Setting,
+    index: int,
+    task: TaskRef,
+    memory: Files,
+    last_used: Mapping[str, int],
+    attempt: int,
+) -> Episode:
+    started = time.time()
+    bench = EpisodeBench(setting.backbone, setting.verifier, setting.chain, index, setting.run_stage)
+    trajectory = await bench.stage("act", lambda: _play(setting, task, memory, last_used, bench))
+    update = await setting.agent.learn(trajectory, memory, bench)
+    committed = update.outcome is UpdateOutcome.COMMITTED
+    return Episode(
+        sweep=setting.sweep,
+        chain=setting.chain,
+        index=index,
+        key=setting.key,
+        trajectory=trajectory,
+        update=update,
+        calls=tuple(bench.calls),
+        memory_before=memory_hash(memory),
+        memory_after=memory_hash(apply(memory, update.delta) if committed else memory),
+        started_at=started,
+        finished_at=time.time(),
+        stages=bench.stages,
+        attempt=attempt,
+        provenance={**setting.provenance, **_answered_by(bench)},
+    )
+
+
+async def _play(
+    setting: Setting, task: TaskRef, memory: Files, last_used: Mapping[str, int], bench: EpisodeBench
+) -> Trajectory:
+    async with setting.lease() as world:
+        first = await world.reset(setting.key.environment, setting.key.environment_settings, task)
+        scene = Scene(task, setting.rules, setting.step_limit, memory, last_used)
+        return await act(setting.agent, world, scene, first, bench)
+
+
+def _answered_by(bench: EpisodeBench) -> dict[str, str]:
+    """The backbone's own model id and fingerprint; several, where the server changed in between."""
+    replies = [call.reply for call in bench.calls]
+    return {
+        "backbone_model": ", ".join(sorted({reply.model for reply in replies})),
+        "backbone_fingerprint": ", ".join(sorted({reply.fingerprint for reply in replies if reply.fingerprint})),
+    }
+
+
+def note_use(last_used: Mapping[str, int], episode: Episode) -> dict[str, int]:
+    """When each piece of knowledge was last inspected or written, this episode included.
+
+    Level 0 shortens the least recently used procedures first.
+    """
+    used = [name for inspection in episode.trajectory.inspections for name in inspection.found]
+    written = [change.path for change in episode.update.delta if change.content is not None]
+    return {**last_used, **dict.fromkeys([*used, *written], episode.index)}
