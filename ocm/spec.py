@@ -88,21 +88,24 @@ class OpenAIBackbone(Model):
     """Upper bound of a reply's tokens, reasoning included."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_completion_tokens"
     """What the server calls that bound; older servers know only ``max_tokens``."""
-    reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """How much a reasoning model thinks; which words a model knows, its provider says."""
     send_seed: bool = True
     """Send a seed with each request, derived from chain, episode and call."""
     structured_output: Literal["auto", "json_schema", "json_object", "none"] = "auto"
     """How JSON replies are asked for. ``auto`` tries ``json_schema`` and steps down where the server
     refuses it."""
     prices: Prices | None = None
-    """By default the built-in price of a known model; unknown models have an unknown cost."""
+    """By default the built-in price of a known model, by its name, whatever server offers it; unknown
+    models have an unknown cost."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     max_connections: int = Field(default=128, ge=1)
     timeout: float = Field(default=120.0, gt=0)
     """Seconds until a request without an answer is tried again."""
     max_attempts: int = Field(default=8, ge=1)
-    """Requests sent at most for one reply, the first included."""
+    """Requests sent at most for one reply, the first included. One that is sent again in a plainer form,
+    because the server refused ``structured_output``, does not count."""
 
     @field_validator("base_url")
     @classmethod
@@ -110,6 +113,8 @@ class OpenAIBackbone(Model):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("an address such as http://127.0.0.1:8000/v1 is needed")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("an address without user, password, ? and # is needed; keys go to api_key_env")
         return value.rstrip("/")
 
 
