@@ -31,7 +31,7 @@ class MergeError(KnowledgeError):
 
 
 class ParseError(KnowledgeError):
-    """Source that Python cannot parse. ``details``: ``path``, ``line`` (1-based, 0 if unknown), ``reason``."""
+    """Source that Python cannot parse. ``details``: ``path``, ``line`` (from 1; 0 unknown), ``reason``."""
 
     @property
     def path(self) -> str:

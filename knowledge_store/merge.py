@@ -381,15 +381,12 @@ def _import_key(
 def _header(base: Outline, future: bool) -> Unit | None:
     """The unit after which a new import goes: the last of the first imports, or the docstring."""
     above: Unit | None = None
-    for index, unit in enumerate(base.units):
+    for unit in base.units:
         node = unit.parts[0].node
         is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if unit.kind == "docstring" and index == 0:
-            above = unit
-        elif unit.kind == "import" and (is_future or not future):
-            above = unit
-        else:
+        if unit.kind != "docstring" and not (unit.kind == "import" and (is_future or not future)):
             break
+        above = unit
     return above
 
 

@@ -185,16 +185,16 @@ def _shape(node: ast.expr) -> str:
     """What kind of value it is, and how large."""
     if isinstance(node, ast.Dict):
         return f"{{… {len(node.keys)} entries}}"
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        left, right = {"List": "[]", "Tuple": "()", "Set": "{}"}[type(node).__name__]
-        return f"{left}… {len(node.elts)} items{right}"
+    if isinstance(node, ast.List | ast.Tuple):
+        items = f"… {len(node.elts)} items"
+        return f"[{items}]" if isinstance(node, ast.List) else f"({items})"
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Name | ast.Attribute)
         return f"{_text(node.func, MAX_DEFAULT)}(…)" if named else "…"
     return "lambda …" if isinstance(node, ast.Lambda) else "…"
 
 
-_SHAPED = (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.Call)
+_SHAPED = (ast.Dict, ast.List, ast.Tuple, ast.Call)
 
 
 def _text(node: ast.AST, limit: int) -> str:
