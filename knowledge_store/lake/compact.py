@@ -1,0 +1,62 @@
+"""Flat tables of a chain: sorted, compressed, one file per table.
+
+They are made by the same SQL that the views use on episode files, so both show the same rows. Each
+file is written aside, flushed and named by its content; ``compact.json``, placed last and as a whole,
+is the commit point. A kill before it leaves files that nobody names; the next call makes them again.
+Episode files stay: they are the truth, and tables can be made again from them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import duckdb
+
+from knowledge_store.lake import commits, disk, sql
+from knowledge_store.lake.files import CompactRecord, read_compact_record
+from knowledge_store.lake.paths import ChainPaths
+from knowledge_store.lake.schema import SCHEMA_VERSION, TABLES
+from ocm.errors import StorageError
+
+
+def compact(paths: ChainPaths) -> None:
+    """Write the flat tables over all committed episodes, unless they are up to date.
+
+    Raises:
+        StorageError: an episode file is unreadable, or the disk refuses.
+    """
+    done = commits.read_all(paths)
+    present = read_compact_record(paths)
+    if not done or (present is not None and present.last_commit == done[-1].sha256):
+        return
+    files = [str(paths.episode(commit.file)) for commit in done]
+    tables, hashes = {}, {}
+    for table in TABLES:
+        data = _flat_table(paths, table, files)
+        hashes[table] = disk.digest(data)
+        tables[table] = f"{table}-{len(done):05d}-{hashes[table][:8]}.parquet"
+        disk.place(paths.compacted(tables[table]), data)
+    record = CompactRecord(len(done), done[-1].sha256, tables, hashes)
+    disk.place(paths.compact_record, disk.json_bytes({"schema": SCHEMA_VERSION, **asdict(record)}))
+
+
+def _flat_table(paths: ChainPaths, table: str, files: list[str]) -> bytes:
+    """The Parquet bytes of one flat table."""
+    query = sql.ordered(table, sql.from_episode_files(table, files))
+    with (
+        disk.storage_errors(paths.compact),
+        tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=paths.compact) as aside,
+        duckdb.connect() as connection,
+    ):
+        target = Path(aside) / "table.parquet"
+        try:
+            connection.execute(
+                f"COPY ({query}) TO {sql.literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+            )
+        except duckdb.Error as error:
+            raise StorageError(
+                f"{paths.folder}: compaction failed: {error}; {commits.RESTORE}, or free disk space"
+            ) from error
+        return target.read_bytes()

@@ -1,0 +1,85 @@
+"""``sweep.json``: what a sweep was asked to do. Rewritten as a whole at the start of each run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from knowledge_store.lake import disk, root
+from knowledge_store.lake.paths import manifest_file
+from knowledge_store.lake.schema import SCHEMA_VERSION
+from ocm.errors import StorageError
+from ocm.identity import canonical_json, sha256
+from ocm.types import ChainKey
+
+_MEND = "run the sweep again (`ocm run`): it writes the manifest"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChain:
+    """One chain of a sweep and the number of episodes that it shall play."""
+
+    chain: str
+    key: ChainKey
+    episodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What stands in ``sweep.json``."""
+
+    sweep: str
+    spec: Mapping[str, Any]
+    """The resolved spec."""
+    spec_sha256: str
+    chains: tuple[PlannedChain, ...]
+    versions: Mapping[str, str]
+    created_at: float
+    """Seconds since the epoch, UTC: the sweep's first run."""
+    updated_at: float
+
+
+def write_manifest(
+    root_folder: Path,
+    sweep: str,
+    spec: Mapping[str, Any],
+    chains: Sequence[PlannedChain],
+    versions: Mapping[str, str],
+) -> Manifest:
+    """Write a sweep's manifest; the time of its first run is kept.
+
+    Raises:
+        StorageError: the lake is of another schema, damaged or not writable.
+    """
+    root.open_for_writing(root_folder)
+    path = manifest_file(root_folder, sweep)
+    disk.make_folder(path.parent)
+    now = time.time()
+    created = read_manifest(root_folder, sweep).created_at if path.exists() else now
+    manifest = Manifest(
+        sweep, spec, sha256(canonical_json(spec)), tuple(chains), dict(versions), created, updated_at=now
+    )
+    disk.place(path, disk.json_bytes({"schema": SCHEMA_VERSION, **asdict(manifest)}))
+    return manifest
+
+
+def read_manifest(root_folder: Path, sweep: str) -> Manifest:
+    """A sweep's manifest.
+
+    Raises:
+        StorageError: the sweep has none, or it is damaged.
+    """
+    path = manifest_file(root_folder, sweep)
+    fields = disk.parse_json(path, disk.read_bytes(path, _MEND), _MEND)
+    try:
+        del fields["schema"]
+        chains = tuple(
+            PlannedChain(one["chain"], ChainKey(**one["key"]), one["episodes"])
+            for one in fields.pop("chains")
+        )
+        return Manifest(chains=chains, **fields)
+    except (KeyError, TypeError) as error:
+        raise StorageError(f"{path}: damaged ({error!r}); {_MEND}", path=str(path)) from error

@@ -1,0 +1,89 @@
+"""SQL over the lake: DuckDB views that show compacted and fresh episodes as one.
+
+A connection sees the episodes that were committed when it was made. Views: the tables of
+:data:`~knowledge_store.lake.schema.TABLES`; for each table with texts a twin such as ``steps_text``
+that adds the texts beside their hashes; ``messages``; ``chains``; ``sweeps``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from knowledge_store.lake import sql
+from knowledge_store.lake.catalog import chain_rows, sweep_rows
+from knowledge_store.lake.files import ChainFiles, chain_files
+from knowledge_store.lake.paths import chains, sweeps
+from knowledge_store.lake.root import open_for_reading
+from knowledge_store.lake.schema import TABLES, flat_schema, text_columns
+from ocm.errors import SpecError, StorageError
+
+_BAD_SQL = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.SyntaxException)
+
+
+def connect(
+    root: Path, sweep: str | None = None, memory_limit: str | None = None
+) -> duckdb.DuckDBPyConnection:
+    """An in-memory connection with all views, over one sweep or all of them.
+
+    Args:
+        root: the storage root; an empty or missing one gives views without rows.
+        sweep: only this sweep.
+        memory_limit: DuckDB's memory bound, such as ``"2GB"``.
+
+    Raises:
+        StorageError: the lake is of a newer schema, or a record in it is damaged.
+    """
+    open_for_reading(root)
+    names = sweeps(root) if sweep is None else [sweep]
+    places = [place for name in names for place in chains(root, name)]
+    files = [chain_files(place) for place in places]
+    connection = duckdb.connect()
+    if memory_limit is not None:
+        connection.execute(f"SET memory_limit = {sql.literal(memory_limit)}")
+    _add_table(connection, "chains", chain_rows(root, places, files))
+    _add_table(connection, "sweeps", sweep_rows(root, names))
+    for table in TABLES:
+        _add_view(connection, table, files)
+    for table in TABLES:
+        if text_columns(table):
+            connection.execute(f"CREATE VIEW {table}_text AS {sql.with_texts(table)}")
+    connection.execute(f"CREATE VIEW messages AS {sql.messages()}")
+    return connection
+
+
+def query(root: Path, statement: str, sweep: str | None = None) -> pa.Table:
+    """The result of one SQL statement over the lake, as an Arrow table.
+
+    Raises:
+        SpecError: the statement is wrong.
+        StorageError: the lake cannot be read.
+    """
+    with connect(root, sweep) as connection:
+        try:
+            relation = connection.sql(statement)
+            return pa.table({}) if relation is None else relation.to_arrow_table()
+        except _BAD_SQL as error:
+            raise SpecError(f"SQL: {error}; `DESCRIBE episodes` lists a view's columns") from error
+        except duckdb.Error as error:
+            raise StorageError(f"{root}: the query failed: {error}; check the files that it names") from error
+
+
+def _add_view(connection: duckdb.DuckDBPyConnection, table: str, files: Sequence[ChainFiles]) -> None:
+    flat = [chain.flat[table] for chain in files if table in chain.flat]
+    fresh = [file for chain in files for file in chain.episodes]
+    parts = [sql.from_flat_files(table, flat)] if flat else []
+    parts += [sql.from_episode_files(table, fresh)] if fresh else []
+    if parts:
+        connection.execute(f"CREATE VIEW {sql.quoted(table)} AS {' UNION ALL '.join(parts)}")
+    else:
+        _add_table(connection, table, flat_schema(table).empty_table())
+
+
+def _add_table(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    connection.register("rows_of_arrow", rows)
+    connection.execute(f"CREATE TABLE {sql.quoted(name)} AS SELECT * FROM rows_of_arrow")
+    connection.unregister("rows_of_arrow")
