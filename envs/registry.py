@@ -1,0 +1,127 @@
+"""The environments by name. A new environment is one folder beside this file and one entry here.
+
+Nothing of an environment is imported before it is created or its settings are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from pydantic import ValidationError
+
+from envs.protocol import Environment
+from ocm.errors import Problem, SpecError
+from ocm.spec import Model
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentEntry:
+    """A named environment and where its parts are found (``module:name``)."""
+
+    name: str
+    summary: str
+    default_task_set: str
+    """The one of the paper."""
+    settings: str
+    """A settings model (:class:`ocm.spec.Model`)."""
+    factory: str
+    """Called with an instance of the settings model."""
+
+
+ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
+    entry.name: entry
+    for entry in (
+        EnvironmentEntry(
+            name="plancraft",
+            summary="Craft a Minecraft item from an inventory, or say that it is impossible",
+            default_task_set="test.small",
+            settings="envs.plancraft.settings:PlancraftSettings",
+            factory="envs.plancraft.environment:PlancraftEnvironment",
+        ),
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """The registered names, in the registry's order."""
+    return tuple(ENVIRONMENTS)
+
+
+def entry(name: str) -> EnvironmentEntry:
+    """The environment of this name.
+
+    Raises:
+        SpecError: there is none; the message names the closest.
+    """
+    if name in ENVIRONMENTS:
+        return ENVIRONMENTS[name]
+    close = get_close_matches(name, ENVIRONMENTS, n=3, cutoff=0.4) or sorted(ENVIRONMENTS)
+    raise SpecError(f"unknown environment {name!r}: did you mean {' or '.join(close)}? `ocm tasks` lists all")
+
+
+def settings_model(name: str) -> type[Model]:
+    """The settings model; its field descriptions are the documentation.
+
+    Raises:
+        SpecError: unknown environment.
+    """
+    model = _load(entry(name).settings)
+    assert isinstance(model, type) and issubclass(model, Model)
+    return model
+
+
+def full_settings(name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The given settings over the defaults, as plain values: what a chain's identity holds.
+
+    Raises:
+        SpecError: unknown environment or wrong settings.
+    """
+    return _validated(name, settings).model_dump()
+
+
+def check_settings(name: str, settings: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with the settings; empty when nothing is.
+
+    Raises:
+        SpecError: unknown environment.
+    """
+    model = settings_model(name)
+    try:
+        model.model_validate(dict(settings))
+    except ValidationError as error:
+        known = ", ".join(model.model_fields) or "none"
+        return [
+            Problem(
+                ".".join(("settings", *map(str, one["loc"]))),
+                repr(one["input"]),
+                f"{one['msg']}; known settings: {known}",
+            )
+            for one in error.errors()
+        ]
+    return []
+
+
+def create(name: str, settings: Mapping[str, Any]) -> Environment:
+    """A fresh environment; close it at the end.
+
+    Raises:
+        SpecError: unknown environment or wrong settings.
+    """
+    environment: Environment = _load(entry(name).factory)(_validated(name, settings))
+    return environment
+
+
+def _validated(name: str, settings: Mapping[str, Any]) -> Model:
+    problems = check_settings(name, settings)
+    if problems:
+        raise SpecError(f"wrong settings of environment {name}", problems)
+    return settings_model(name).model_validate(dict(settings))
+
+
+def _load(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
