@@ -1,0 +1,122 @@
+"""The wall: an allow-list of system calls, as a BPF program written by hand.
+
+``holder`` is for the process that executes K_o: besides memory and exit it may read its control pipe,
+write to the report channel, set its timer, confine itself further, and clone siblings. ``child`` is
+added for a procedure: only memory, exit and the report channel remain. A refused call fails with
+EPERM, so honest code gets a ``PermissionError`` that can be reported; a call of a foreign
+architecture ends the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterable
+
+from . import kernel
+
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050001
+"""SECCOMP_RET_ERRNO with EPERM."""
+KILL = 0x80000000
+
+LOAD, JUMP_EQUAL, JUMP_SET, JUMP_GREATER_EQUAL, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+NUMBER_AT, ARCHITECTURE_AT = 0, 4
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+X32_BIT = 0x40000000
+PROT_EXEC = 4
+
+SIMPLE = (
+    "munmap",
+    "brk",
+    "madvise",
+    "mremap",
+    "futex",
+    "rt_sigreturn",
+    "rt_sigprocmask",
+    "restart_syscall",
+    "exit",
+    "exit_group",
+)
+HOLDER_ONLY = ("read", "close", "setitimer")
+
+Code = list[bytes]
+
+
+def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("HBBI", code, yes, no, value)
+
+
+def _argument_at(index: int) -> int:
+    """Offset of the low word of an argument; both architectures here are little-endian."""
+    return 16 + 8 * index
+
+
+def _head() -> Code:
+    return [
+        _op(LOAD, ARCHITECTURE_AT),
+        _op(JUMP_EQUAL, ARCHITECTURES[kernel.MACHINE], 1, 0),
+        _op(RETURN, KILL),
+        _op(LOAD, NUMBER_AT),
+        _op(JUMP_GREATER_EQUAL, X32_BIT, 0, 1),
+        _op(RETURN, KILL),
+    ]
+
+
+def _answer(number: int, action: int) -> Code:
+    return [_op(JUMP_EQUAL, number, 0, 1), _op(RETURN, action)]
+
+
+def _when_equal(number: int, argument: int, values: Iterable[int]) -> Code:
+    checks = [check for value in values for check in _answer(value, ALLOW)]
+    body = [_op(LOAD, _argument_at(argument)), *checks, _op(RETURN, REFUSE)]
+    return [_op(JUMP_EQUAL, number, 0, len(body)), *body]
+
+
+def _when_clear(number: int, argument: int, bits: int) -> Code:
+    body = [
+        _op(LOAD, _argument_at(argument)),
+        _op(JUMP_SET, bits, 0, 1),
+        _op(RETURN, REFUSE),
+        _op(RETURN, ALLOW),
+    ]
+    return [_op(JUMP_EQUAL, number, 0, len(body)), *body]
+
+
+def holder_program(report: int, may_clone: bool) -> bytes:
+    """BPF for the process that executes K_o. ``report`` is the one descriptor it may write to."""
+    number = kernel.numbers()
+    code = _head()
+    code += _when_clear(number["mmap"], 2, PROT_EXEC)
+    for name in (*SIMPLE, *HOLDER_ONLY):
+        code += _answer(number[name], ALLOW)
+    code += _when_clear(number["mprotect"], 2, PROT_EXEC)
+    code += _when_equal(number["write"], 0, [report])
+    code += _when_equal(number["prctl"], 0, [kernel.PR_SET_SECCOMP, kernel.PR_SET_PDEATHSIG])
+    code += _when_equal(number["prlimit64"], 0, [0])
+    if may_clone:
+        code += _when_equal(number["clone"], 0, [kernel.CLONE_PARENT | kernel.SIGCHLD])
+    return b"".join([*code, _op(RETURN, REFUSE)])
+
+
+def child_program() -> bytes:
+    """BPF that a child adds: what only the holder needs is refused. The stricter filter wins."""
+    number = kernel.numbers()
+    code = [_op(LOAD, NUMBER_AT)]
+    for name in ("clone", "prctl", "prlimit64", *HOLDER_ONLY):
+        code += _answer(number[name], REFUSE)
+    return b"".join([*code, _op(RETURN, ALLOW)])
+
+
+class Filter:
+    """A BPF program laid out in memory beforehand, so that a child can install it at once."""
+
+    def __init__(self, program: bytes) -> None:
+        self._code = ctypes.create_string_buffer(program, len(program))
+        address = ctypes.addressof(self._code)
+        self._header = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8, address))
+
+    def install(self) -> None:
+        """Put the filter in force for this process and its descendants; needs ``no_new_privs``."""
+        result = kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.addressof(self._header))
+        kernel.require(result, "prctl(PR_SET_SECCOMP)")

@@ -1,0 +1,80 @@
+"""The limits that model-written code runs under, and what it may import."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ocm.identity import canonical_json, sha256
+
+ALLOWED_MODULES = (
+    "__future__",
+    "abc",
+    "bisect",
+    "collections",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "numbers",
+    "operator",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "textwrap",
+    "types",
+    "typing",
+)
+"""The standard library that model-written code may import: no clock, no files, no processes."""
+
+LAYERS = (
+    "seccomp",
+    "landlock",
+    "namespaces",
+    "empty_root",
+    "unprivileged",
+    "no_new_privs",
+    "not_dumpable",
+    "rlimits",
+)
+"""The layers that a test may switch off; :mod:`knowledge_store.sandbox.jail.layers` explains them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Limits per process (one process per procedure), and which protections are asked for."""
+
+    wall_seconds: float = 5.0
+    cpu_seconds: int = 2
+    memory_mb: int = 256
+    """Address space that the code may add to the interpreter's own, in MiB."""
+    output_bytes: int = 4096
+    """Characters that the code may print; printing more ends it (kind ``output``)."""
+    report_chars: int = 1500
+    source_chars: int = 200_000
+    """A larger file is not executed (kind ``static``)."""
+    concurrency: int = 4
+    """Processes at once: bounds the memory of all together to about ``concurrency * memory_mb``."""
+    require_objects: bool = True
+    """Whether a procedure must use K_o (kind ``unused_objects``); never asked when K_o is blank."""
+    allow_degraded: bool = False
+    """Run even where the kernel offers no seccomp (tier D). The code is then *not* contained."""
+    disabled_layers: tuple[str, ...] = ()
+    """For tests that show what each layer stops: members of :data:`LAYERS`."""
+
+    def digest(self) -> str:
+        """SHA-256 over every field and the import list: all of them can change a verdict."""
+        return sha256(canonical_json([asdict(self), ALLOWED_MODULES]))
+
+    def wire(self) -> dict[str, Any]:
+        """What the zygote is told, as JSON values."""
+        return {**asdict(self), "disabled_layers": list(self.disabled_layers), "allowed": ALLOWED_MODULES}
