@@ -58,6 +58,8 @@ class ZygoteProcess:
             raise SandboxError(
                 f"the sandbox process {self._state(error)}; verify again to start a new one"
             ) from error
+        if "fault" in answer:
+            raise SandboxError(f"the sandbox process failed ({answer['fault']}); report this")
         return answer
 
     def close(self) -> None:

@@ -16,7 +16,8 @@ from .watch import Ended, Watch
 Outcome = dict[str, Any]
 """``status`` (wait status or None), ``cause`` (why it was stopped), ``cpu`` (s), ``report`` (text)."""
 
-NEVER = float("inf")
+ENDING_SECONDS = 1.0
+"""How long a killed process may take to end before it is killed again."""
 PASSED = b'{"kind": "ok"'
 
 
@@ -133,7 +134,7 @@ class Batch:
 
     def _stop_if_late(self, running: Running) -> None:
         if running.deadline <= time.monotonic() and not self._has_ended(running):
-            running.cause, running.deadline = "wall", NEVER
+            running.cause, running.deadline = "wall", time.monotonic() + ENDING_SECONDS
             self._stop(running.pid)
 
     def _stop(self, pid: int) -> None:

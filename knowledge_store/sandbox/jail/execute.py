@@ -223,5 +223,5 @@ def _objects_module(names: tuple[str, ...]) -> ModuleType:
 
 def _refusal(name: str, level: int, allowed: frozenset[str]) -> str:
     if level or name.partition(".")[0] == "procedures":
-        return "a procedure may import from objects only, not from other procedures; move shared code to objects.py"
+        return "a procedure must not import another procedure; move shared code to objects.py"
     return f"module {name!r} is not available; allowed: objects, {', '.join(sorted(allowed))}"

@@ -35,6 +35,9 @@ def main() -> NoReturn:
         serve(owner)
     except (OwnerGone, BrokenPipeError, ConnectionResetError):
         os._exit(0)
+    except Exception as error:  # noqa: BLE001 -- the owner is told of any fault of this process
+        send(owner, {"fault": f"{type(error).__name__}: {error}"})
+        os._exit(1)
 
 
 def serve(owner: socket.socket) -> NoReturn:
