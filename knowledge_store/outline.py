@@ -34,7 +34,7 @@ OBJECTS = "objects.py"
 NEWLINE = re.compile(r"\r\n|\r|\n")
 """What Python's tokenizer takes for a line end; ``str.splitlines`` knows more, such as form feeds."""
 
-_CUT = re.compile(r"^(?!(?:else|elif|except|finally)\b)(?=[^\s#\])}])", re.MULTILINE)
+_CUT = re.compile(r"\n(?=[^\s#\])}])(?!(?:else|elif|except|finally)\b)")
 _TRIVIA = re.compile(r"(?:[ \t\f;]|\\(?>\r\n|\r|\n)|#[^\r\n]*|\r\n|\r|\n)*")
 _JOIN = re.compile(r"(?:[ \t\f;]|\\(?>\r\n|\r|\n))*")
 _TAIL = re.compile(r"[ \t\f;]*(?:#[^\r\n]*)?")
@@ -120,18 +120,23 @@ def _parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-@lru_cache(maxsize=8)
 def outline(source: str, path: str = OBJECTS) -> Outline:
     """The units of a module.
 
     Raises:
         ParseError: the source does not parse.
     """
-    statements = _statements(source)
-    if statements is None:
+    found = _outline(source)
+    if found is None:
         parse(source, path)
         raise ParseError(f"{path}: cannot be parsed in pieces; give valid Python", path=path, line=0)
-    return Outline(source, tuple(_units(source, statements)))
+    return found
+
+
+@lru_cache(maxsize=16)
+def _outline(source: str) -> Outline | None:
+    statements = _statements(source)
+    return None if statements is None else Outline(source, tuple(_units(source, statements)))
 
 
 # --- cutting and parsing -------------------------------------------------------------------------
@@ -142,8 +147,8 @@ def _cuts(source: str) -> list[int]:
     cuts = [0]
     decorator = source.startswith("@")
     for match in _CUT.finditer(source):
-        offset = match.start()
-        if offset and not decorator:
+        offset = match.end()
+        if not decorator:
             cuts.append(offset)
         decorator = source.startswith("@", offset)
     return cuts
@@ -199,28 +204,37 @@ def _end_offset(source: str, starts: list[int], node: ast.stmt) -> int:
 
 
 def _units(source: str, statements: list[tuple[ast.stmt, int]]) -> Iterator[Unit]:
+    groups = _groups(source, statements)
+    start = _gap(source[: groups[0][0].start], top=True)[1] if groups else 0
+    for index, parts in enumerate(groups):
+        last = parts[-1]
+        below = groups[index + 1][0].start if index + 1 < len(groups) else len(source)
+        tail, comment = _gap(source[last.end : below], body=hasattr(last.node, "body"))
+        kind, names = _nature(tuple(part.node for part in parts))
+        if index == 0 and len(parts) == 1 and is_docstring(last.node):
+            kind = "docstring"
+        yield Unit(kind, names, tuple(parts), start, parts[0].start, last.end + tail)
+        start = last.end + comment
+
+
+def _groups(source: str, statements: list[tuple[ast.stmt, int]]) -> list[list[Part]]:
     groups: list[list[Part]] = []
     position = 0
     for node, end in statements:
         match = _TRIVIA.match(source, position)
         part = Part(node, match.end() if match else position, end)
-        if groups and _belongs(source, groups[-1], part):
+        if groups and _belongs(source, groups[-1][-1], part):
             groups[-1].append(part)
         else:
             groups.append([part])
         position = end
-    floor = 0
-    for parts in groups:
-        unit = _unit(source, tuple(parts), floor, first=parts is groups[0])
-        floor = unit.end
-        yield unit
+    return groups
 
 
-def _belongs(source: str, group: list[Part], part: Part) -> bool:
+def _belongs(source: str, last: Part, part: Part) -> bool:
     """Whether a statement goes into the unit before it: joined by ``;``, or a function of its name."""
-    last = group[-1]
-    gap = _JOIN.fullmatch(source, last.end, part.start)
-    if gap and ";" in gap.group():
+    gap = source[last.end : part.start]
+    if ";" in gap and _JOIN.fullmatch(gap):
         return True
     key = _function_key(part.node)
     return key is not None and key == _function_key(last.node)
@@ -244,33 +258,21 @@ def registered_on(node: Function) -> str | None:
     return None
 
 
-def _unit(source: str, parts: tuple[Part, ...], floor: int, first: bool) -> Unit:
-    end = _line_end(source, parts[-1])
-    core = parts[0].start
-    kind = _kind(parts, first)
-    names = {name for part in parts for name in _unit_names(part.node, kind)}
-    return Unit(kind, tuple(sorted(names)), parts, _comment_start(source, floor, core), core, end)
+@lru_cache(maxsize=16384)
+def _nature(nodes: tuple[ast.stmt, ...]) -> tuple[Kind, tuple[str, ...]]:
+    """Kind and names of a unit. Nodes are equal by identity: a sound cache key."""
+    keys = [_function_key(node) for node in nodes]
+    if keys[0] is not None:
+        return "definition", (keys[0],)
+    names = tuple(sorted({name for node in nodes for name in bound_names(node)}))
+    if len(nodes) > 1 or not isinstance(nodes[0], (*_SIMPLE, ast.Import, ast.ImportFrom)):
+        return ("block" if names else "other"), names
+    if isinstance(nodes[0], ast.Import | ast.ImportFrom):
+        return "import", names
+    return ("definition" if names else "other"), names
 
 
-def _unit_names(node: ast.stmt, kind: Kind) -> Iterable[str]:
-    key = _function_key(node) if kind == "definition" else None
-    return (key,) if key else bound_names(node)
-
-
-def _kind(parts: tuple[Part, ...], first: bool) -> Kind:
-    node = parts[0].node
-    if first and len(parts) == 1 and is_docstring(node):
-        return "docstring"
-    if len(parts) == 1 and isinstance(node, ast.Import | ast.ImportFrom):
-        return "import"
-    if all(isinstance(part.node, FUNCTIONS) for part in parts):
-        return "definition"
-    names = [name for part in parts for name in bound_names(part.node)]
-    if len(parts) == 1 and names and isinstance(node, _SIMPLE):
-        return "definition"
-    return "block" if names else "other"
-
-
+_FLAT = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Import, ast.ImportFrom)
 _ALIAS = getattr(ast, "TypeAlias", ast.AnnAssign)  # ``type X = …`` exists since Python 3.12
 _SIMPLE = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, _ALIAS)
 
@@ -284,26 +286,33 @@ def is_docstring(node: ast.stmt) -> bool:
     )
 
 
-def _line_end(source: str, part: Part) -> int:
-    match = _TAIL.match(source, part.end)
-    end = match.end() if match else part.end
-    if hasattr(part.node, "body"):
-        comments = _INDENTED_COMMENTS.match(source, end)
-        end = comments.end() if comments else end
-    return end
+@lru_cache(maxsize=16384)
+def _gap(gap: str, body: bool = False, top: bool = False) -> tuple[int, int]:
+    """Divide the text between two statements: where the unit above ends, where the next begins.
+
+    Args:
+        body: the statement above has a body, so indented comments are its own.
+        top: nothing is above; the gap is the file's head.
+    """
+    tail = _TAIL.match(gap)
+    above = 0 if top or tail is None else tail.end()
+    comments = _INDENTED_COMMENTS.match(gap, above) if body else None
+    above = comments.end() if comments else above
+    return above, _comment_start(gap, above, top)
 
 
-def _comment_start(source: str, floor: int, core: int) -> int:
-    """Where the comment lines directly above ``core`` begin; ``core`` if there are none."""
-    starts = [floor, *(match.end() for match in NEWLINE.finditer(source, floor, core))]
-    if source[starts[-1] : core].strip(" \t\f"):
-        return core
-    start = core
-    # The first stretch is the rest of the line before, unless this is the top of the file.
-    for index in range(len(starts) - 2, -1 if floor == 0 else 0, -1):
-        line = source[starts[index] : starts[index + 1]]
+def _comment_start(gap: str, above: int, top: bool) -> int:
+    """Where the comment lines directly above the gap's end begin; its end if there are none."""
+    starts = [above, *(match.end() for match in NEWLINE.finditer(gap, above))]
+    start = len(gap)
+    if gap[starts[-1] :].strip(" \t\f"):
+        return start
+    # The first stretch is the rest of the line above, unless this is the file's head.
+    for index in range(len(starts) - 2, -1 if top else 0, -1):
+        line = gap[starts[index] : starts[index + 1]]
         comment = line.lstrip(" \t\f")
-        if not comment.startswith("#") or (index < 2 and floor == 0 and _FILE_COMMENT.match(comment)):
+        is_file_comment = top and index < 2 and _FILE_COMMENT.match(comment)
+        if is_file_comment or not (comment.startswith("#") or comment.rstrip("\r\n") == "\\"):
             break
         start = starts[index] + len(line) - len(comment)
     return start
@@ -312,9 +321,13 @@ def _comment_start(source: str, floor: int, core: int) -> int:
 # --- names ---------------------------------------------------------------------------------------
 
 
-def bound_names(statement: ast.stmt) -> list[str]:
-    """What a statement binds in its scope, looking into blocks but not into functions and classes."""
-    return [name for node in flatten([statement]) for name in _own_names(node)]
+@lru_cache(maxsize=16384)
+def bound_names(statement: ast.stmt) -> tuple[str, ...]:
+    """What a statement binds in its scope, looking into blocks but not into functions and classes.
+
+    Nodes are equal by identity, and one text gives one node: a sound cache key.
+    """
+    return tuple(name for node in flatten([statement]) for name in _own_names(node))
 
 
 def flatten(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -323,7 +336,7 @@ def flatten(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+        if isinstance(node, _FLAT):
             continue
         inner: list[ast.stmt] = []
         for child in ast.iter_child_nodes(node):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from knowledge_store.errors import ParseError
@@ -37,6 +37,15 @@ class Signature:
     note: str = ""
     """The first line of its docstring."""
     members: tuple[Signature, ...] = ()
+    text: str = field(init=False)
+    """All of it as lines of Python without bodies, the note as a comment; rendered once."""
+
+    def __post_init__(self) -> None:
+        lines = [f"@{decorator}" for decorator in self.decorators]
+        lines.append(f"{self.line}  # {self.note}" if self.note else self.line)
+        if self.members:
+            lines.append(render(self.members, INDENT))
+        object.__setattr__(self, "text", "\n".join(lines))
 
 
 def signatures(objects: str) -> str:
@@ -64,22 +73,14 @@ def of_outline(module: Outline) -> tuple[Signature, ...]:
 
 def of_body(body: Iterable[ast.stmt]) -> tuple[Signature, ...]:
     """The signatures of one scope; what blocks define is listed where the block stands, equals once."""
-    return tuple(dict.fromkeys(found for node in flatten(body) for found in _of_statement(node)))
+    found = (signature for node in flatten(body) for signature in _of_statement(node))
+    return tuple({(signature.name, signature.text): signature for signature in found}.values())
 
 
 def render(found: Iterable[Signature], indent: str = "") -> str:
-    """Signatures as lines of Python without bodies, notes as comments."""
-    return "\n".join(_lines(found, indent))
-
-
-def _lines(found: Iterable[Signature], indent: str) -> list[str]:
-    lines: list[str] = []
-    for signature in found:
-        lines += [f"{indent}@{decorator}" for decorator in signature.decorators]
-        note = f"  # {signature.note}" if signature.note else ""
-        lines.append(f"{indent}{signature.line}{note}")
-        lines += _lines(signature.members, indent + INDENT)
-    return lines
+    """Signatures as lines of Python without bodies."""
+    text = "\n".join(signature.text for signature in found)
+    return indent + text.replace("\n", f"\n{indent}") if indent else text
 
 
 # --- one statement -------------------------------------------------------------------------------
