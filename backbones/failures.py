@@ -112,30 +112,22 @@ def retry_delay(tries: int, asked: float | None, jitter: random.Random) -> float
     return min(FIRST_DELAY * 2.0 ** min(tries - 1, 32), LONGEST_DELAY) * (1 - chance / 2)
 
 
-def as_error(
-    failure: Failure, spec: OpenAIBackbone, request: Request | None, attempts: int, secret: str | None
-) -> BackboneError:
-    """The error to raise, with what was asked and what came back, and without the key."""
+def as_error(failure: Failure, spec: OpenAIBackbone, request: Request | None, attempts: int) -> BackboneError:
+    """The error to raise, with what was asked and what came back."""
     kind = BackboneTransient if failure.kind.is_transient else BackboneTerminal
     tries = f" after {attempts} tries" if attempts > 1 else ""
     message = f"{spec.model}: {_finding(failure, spec)}{tries}: {mend(failure, spec)}"
-    details = {
-        "model": spec.model,
-        "base_url": spec.base_url,
-        "attempts": attempts,
-        "kind": failure.kind.value[0],
-        "status": failure.status,
-        "code": failure.code,
-        "body": excerpt(failure.body, BODY_EXCERPT),
+    return kind(
+        message,
+        model=spec.model,
+        base_url=spec.base_url,
+        attempts=attempts,
+        kind=failure.kind.value[0],
+        status=failure.status,
+        code=failure.code,
+        body=excerpt(failure.body, BODY_EXCERPT),
         **(_asked(request) if request else {}),
-    }
-    clean = {name: without(secret, value) for name, value in details.items()}
-    return kind(without(secret, message), **clean)
-
-
-def without(secret: str | None, value: Any) -> Any:
-    """A text in which the key, which servers like to quote, is blotted out."""
-    return value.replace(secret, "[key]") if secret and isinstance(value, str) else value
+    )
 
 
 def excerpt(text: str, length: int) -> str:

@@ -19,7 +19,6 @@ from backbones.failures import (
     failed_status,
     refuses_structure,
     retry_delay,
-    without,
 )
 from backbones.limits import RateLimiter, estimated_tokens
 from backbones.prices import cost, prices_of
@@ -61,10 +60,11 @@ class OpenAIClient:
         self.label = backbone_label(spec)
         self.model = spec.model
         self._spec = spec
-        self._key = read_key(spec, environ)
         self._sleep = sleep
         self._clock = clock
-        self._transport = Transport(spec.base_url, self._key, spec.max_connections, spec.timeout)
+        self._transport = Transport(
+            spec.base_url, read_key(spec, environ), spec.max_connections, spec.timeout
+        )
         self._limiter = RateLimiter(
             spec.requests_per_minute, spec.tokens_per_minute, sleep=sleep, clock=clock
         )
@@ -138,12 +138,11 @@ class OpenAIClient:
             return False
         if self._structure is structure:
             self._structure = weaker
-            reason = without(self._key, failure.reason)
-            log.warning("%s refuses %s, going on with %s: %s", self.label, structure, weaker, reason)
+            log.warning("%s refuses %s, going on with %s: %s", self.label, structure, weaker, failure.reason)
         return True
 
     def _error(self, failure: Failure, request: Request | None, sent: int) -> BackboneError:
-        return as_error(failure, self._spec, request, sent, self._key)
+        return as_error(failure, self._spec, request, sent)
 
 
 def key_problem(spec: OpenAIBackbone, environ: Mapping[str, str]) -> Problem | None:

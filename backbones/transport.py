@@ -19,6 +19,7 @@ same JSON goes over the wire as with the ``openai`` package is tested against th
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from backbones.failures import Failure, Kind
+from backbones.failures import Failure, Kind, one_line
 
 USER_AGENT = "ocm-at-scale"
 CONNECT_SECONDS = 20.0
@@ -47,7 +48,8 @@ class Transport:
     """Requests to the paths under one base URL.
 
     ``connections``: requests at once; others wait their turn in order. ``timeout``: seconds for one
-    request, from the moment it has its turn. Connections are opened on first use.
+    request, from the moment it has its turn. Connections are opened on first use. The key does not
+    leave this object except to the server.
     """
 
     def __init__(self, base_url: str, key: str | None, connections: int, timeout: float) -> None:
@@ -83,7 +85,7 @@ class Transport:
                     method, self._base_url + path, timeout=patience, allow_redirects=False, **more
                 ) as response,
             ):
-                return Answer(response.status, response.headers, await response.read())
+                return Answer(response.status, response.headers, self._without_key(await response.read()))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _failure(error, timeout)
 
@@ -96,6 +98,10 @@ class Transport:
                 proxy=environment_proxy(self._base_url),
             )
         return self._session
+
+    def _without_key(self, body: bytes) -> bytes:
+        """Servers like to quote a refused key. It ends here, so that no error and no record has it."""
+        return body if self._key is None else body.replace(self._key.encode(), b"[key]")
 
     def _headers(self) -> dict[str, str]:
         key = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
@@ -115,7 +121,7 @@ def environment_proxy(url: str) -> str | None:
 def _failure(error: Exception, timeout: float) -> Failure:
     match error:
         case aiohttp.ClientConnectorDNSError():
-            return Failure(Kind.UNREACHABLE, "the host name is not known")
+            return Failure(Kind.UNREACHABLE, "its host name is not found")
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return Failure(Kind.TLS, _reason(error))
         case aiohttp.InvalidURL():
@@ -131,7 +137,13 @@ def _failure(error: Exception, timeout: float) -> Failure:
 
 
 def _reason(error: Exception) -> str:
-    """The operating system's words where there are some: aiohttp's own may be long or empty."""
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    words = getattr(cause, "strerror", None) or str(cause) or type(error).__name__
-    return words.lower() if isinstance(cause, ConnectionError) else words
+    """The operating system's words where there are some: the libraries' own may be long or empty."""
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return one_line(str(error.certificate_error))
+        case aiohttp.ClientConnectorError():
+            return _reason(error.os_error)
+        case OSError(errno=int(number)) if number > 0 and not isinstance(error, ssl.SSLError):
+            return os.strerror(number).lower()
+        case _:
+            return one_line(str(error)) or type(error).__name__
