@@ -1,0 +1,122 @@
+"""What an episode teaches, as read from the text of a reflection or an update prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from backbones.scripted.facts import Facts, Made
+from backbones.scripted.memory import Index, index_in
+from backbones.scripted.names import kind, likeness
+from backbones.scripted.reading import Event, Seen, seen_in, state_in, target_in
+
+_SECTION = re.compile(
+    r"^# (Learning plan|Task|Outcome|Episode|What is known|Source that you asked for)\s*$", re.MULTILINE
+)
+_ENTRY = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+_ACTION = re.compile(r"action: (.*)")
+_BELIEF = re.compile(r"As I know, for (\w+) I can (?:craft it as '([^']+)'|smelt (\w+))")
+KINDS = 8
+"""Kinds of things that one update touches at most."""
+PROCEDURES = 3
+"""Procedures that one update adds at most."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """An episode's observations beside what is known already."""
+
+    target: str
+    seen: Seen
+    wrong: frozenset[str]
+    """Products about which the memory turned out to be wrong."""
+    index: Index
+    keeps_objects: bool
+    keeps_procedures: bool
+
+    @property
+    def facts(self) -> Facts:
+        return self.seen.facts
+
+    def kinds(self) -> list[str]:
+        """Kinds of products that there is something to say about, those like the target first."""
+        items = {*(made.item for made in self.facts.recipes.values()), *self.wrong}
+        new = [item for item in items if item in self.wrong or not self.index.has(_craft_path(item))]
+        order = sorted(new, key=lambda item: (-likeness(self.target, item), item))
+        return list(dict.fromkeys(map(kind, order)))[:KINDS]
+
+    def crafts(self) -> dict[str, tuple[str, Made]]:
+        """Path -> grid and product, for the observed recipes that have no procedure yet."""
+        recipes = sorted(
+            self.facts.recipes.items(),
+            key=lambda seen: (-likeness(self.target, seen[1].item), len(seen[0]), seen),
+        )
+        found: dict[str, tuple[str, Made]] = {}
+        for grid, made in recipes:
+            path = _craft_path(made.item)
+            if kind(made.item) in self.kinds() and (made.item in self.wrong or not self.index.has(path)):
+                found.setdefault(path, (grid, made))
+        return dict(list(found.items())[:PROCEDURES])
+
+    def smelts(self) -> dict[str, tuple[str, str]]:
+        """Path -> item and product, for the observed smelts that have no procedure yet."""
+        found = {f"procedures/smelt_{item}.py": (item, made) for item, made in self.facts.smelts.items()}
+        return {path: smelt for path, smelt in found.items() if not self.index.has(path)}
+
+    @property
+    def smelting(self) -> bool:
+        """Whether there is something to say about smelting."""
+        news = self.smelts() or self.facts.unsmeltable
+        return bool(news or self.wrong.intersection(self.facts.unsmeltable))
+
+
+def _craft_path(item: str) -> str:
+    return f"procedures/craft_{item}.py"
+
+
+def sections(text: str) -> Mapping[str, str]:
+    """The parts of a prompt by heading."""
+    parts = _SECTION.split(text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def lesson_in(system: str, parts: Mapping[str, str]) -> Lesson:
+    """The lesson of an episode."""
+    seen, thoughts = _trajectory(parts.get("Episode", ""))
+    return Lesson(
+        target=target_in(parts.get("Task", "") + parts.get("Episode", "")),
+        seen=seen,
+        wrong=frozenset(_wrong_beliefs(thoughts, seen)),
+        index=index_in(parts.get("What is known", "")),
+        keeps_objects="There is no `objects.py`" not in system,
+        keeps_procedures="There are no procedures" not in system,
+    )
+
+
+def _trajectory(text: str) -> tuple[Seen, str]:
+    pieces = _ENTRY.split(text)
+    numbers, entries = pieces[1::2], pieces[2::2]
+    first = state = state_in(entries[0]) if entries else None
+    events: list[Event] = []
+    last = 0
+    for number, entry in zip(numbers[1:], entries[1:], strict=True):
+        if int(number) != last + 1:
+            state = None  # steps are left out here
+        action = _ACTION.search(entry)
+        after = state_in(entry)
+        events.append(Event(action[1] if action else "", state, after))
+        state, last = after or state, int(number)
+    return seen_in(first, events), text
+
+
+def _wrong_beliefs(thoughts: str, seen: Seen) -> set[str]:
+    """Products that the agent was sure to get, and did not."""
+    found = set()
+    for product, grid, item in _BELIEF.findall(thoughts):
+        made = seen.facts.recipes.get(grid)
+        if grid and (grid in seen.barren or (made and made.item != product)):
+            found.add(product)
+        if item and item in seen.facts.unsmeltable:
+            found.add(product)
+    return found
