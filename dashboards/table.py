@@ -1,0 +1,131 @@
+"""The result table of a sweep: for the terminal, for Markdown, for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from knowledge_store.lake.results import CellResult
+from knowledge_store.lake.statistics import Interval, IntervalKind
+
+STAND_IN = "scripted"
+STAND_IN_NOTE = (
+    "scripted is an embedded rule-based stand-in, not a language model: its figures say that the system "
+    "works, not how good a method is."
+)
+INTERVAL_NOTE = (
+    "Mean over seeds with a 95 % Student-t interval and its degrees of freedom; the chain (a seed) is the "
+    "independent unit. Invalid actions are per episode: malformed + refused + no effect."
+)
+
+
+class Column(NamedTuple):
+    title: str
+    text: Callable[[CellResult], str]
+
+
+def columns(strata: bool = False) -> tuple[Column, ...]:
+    """The columns of the table, in order."""
+    return (
+        Column("method", lambda row: row.cell.method),
+        Column("environment", lambda row: f"{row.cell.environment} {row.cell.task_set}"),
+        *((Column("stratum", lambda row: row.cell.stratum or ""),) if strata else ()),
+        Column("backbone", lambda row: row.cell.backbone),
+        Column("seeds", lambda row: f"{row.seeds_done}/{row.seeds_planned}"),
+        Column("episodes", _episodes),
+        Column("SR %", lambda row: interval(row.measures["success_rate"], 100, 1)),
+        Column("reward", lambda row: interval(row.measures["reward"], 1, 3)),
+        Column("invalid actions", lambda row: interval(row.measures["invalid_actions"], 1, 2)),
+        Column("malf + ref + no eff", _categories),
+        Column("steps", lambda row: number(row.measures["steps"], 1)),
+        Column("tokens", lambda row: number(row.measures["tokens"], 0)),
+        Column("cost $/episode", lambda row: number(row.measures["cost"], 4)),
+    )
+
+
+def _episodes(row: CellResult) -> str:
+    if row.episodes_planned is None:
+        return str(row.episodes_done)
+    mark = "" if row.complete else " incomplete"
+    retried = f", {row.retried} retried" if row.retried else ""
+    return f"{row.episodes_done}/{row.episodes_planned}{mark}{retried}"
+
+
+def _categories(row: CellResult) -> str:
+    return " + ".join(number(row.measures[name], 2) for name in ("malformed", "refused", "no_effect"))
+
+
+def interval(value: Interval, scale: float, digits: int) -> str:
+    """``mean [low, high] df n``; marks what is not an interval between seeds."""
+    if value.mean is None:
+        return "–"
+    mean = f"{value.mean * scale:.{digits}f}"
+    if value.kind is IntervalKind.NO_SPREAD:
+        return f"{mean} [no spread] df {value.df}"
+    if value.low is None or value.high is None:
+        return f"{mean} (one seed)"
+    ends = f"[{value.low * scale:.{digits}f}, {value.high * scale:.{digits}f}]"
+    if value.kind is IntervalKind.WITHIN_SEED:
+        return f"{mean} {ends} within seed"
+    return f"{mean} {ends} df {value.df}"
+
+
+def number(value: Interval, digits: int) -> str:
+    """The mean alone."""
+    return "unknown" if value.mean is None else f"{value.mean:,.{digits}f}"
+
+
+def notes(rows: Sequence[CellResult]) -> list[str]:
+    """What must be read with the table."""
+    found = [INTERVAL_NOTE]
+    if any(row.cell.backbone == STAND_IN for row in rows):
+        found.append(STAND_IN_NOTE)
+    return found
+
+
+def _columns_for(rows: Sequence[CellResult]) -> tuple[Column, ...]:
+    return columns(strata=any(row.cell.stratum is not None for row in rows))
+
+
+def as_rich(rows: Sequence[CellResult]) -> Table:
+    """For the terminal."""
+    table = Table(caption="\n".join(notes(rows)), caption_justify="left")
+    shown = _columns_for(rows)
+    for column in shown:
+        table.add_column(column.title, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(column.text(row)) for column in shown))
+    return table
+
+
+def as_markdown(rows: Sequence[CellResult]) -> str:
+    """For Prefect, MLflow and documents."""
+    shown = _columns_for(rows)
+    titles = [column.title for column in shown]
+    lines = [_line(titles), _line(["---"] * len(titles))]
+    lines += [_line([column.text(row) for column in shown]) for row in rows]
+    return "\n".join([*lines, "", *notes(rows)])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def as_json(rows: Sequence[CellResult]) -> list[dict[str, Any]]:
+    """For machines: every measure with its interval."""
+    return [
+        {
+            **row.cell._asdict(),
+            "seeds_done": row.seeds_done,
+            "seeds_planned": row.seeds_planned,
+            "episodes_done": row.episodes_done,
+            "episodes_planned": row.episodes_planned,
+            "retried": row.retried,
+            "measures": {name: asdict(value) for name, value in row.measures.items()},
+        }
+        for row in rows
+    ]

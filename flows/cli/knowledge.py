@@ -1,0 +1,91 @@
+"""``ocm knowledge``: what an agent knew, when it learned it, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+
+import click
+
+from flows.cli.options import find_chain, root_option, sweep_option
+
+
+@click.group()
+def knowledge() -> None:
+    """What an agent knew, when it learned it, and what changed."""
+
+
+@knowledge.command()
+@click.argument("chain")
+@root_option
+@sweep_option
+def log(chain: str, root: Path, sweep: str | None) -> None:
+    """One line per episode of CHAIN: what it did to the memory."""
+    from knowledge_store.lake.reader import load_episode, list_chains
+
+    place = find_chain(root, chain, sweep)
+    committed = next(one.episodes for one in list_chains(root, place.sweep) if one.chain == place.chain)
+    for index in range(committed):
+        episode = load_episode(root, place.sweep, place.chain, index)
+        update = episode.update
+        mark = "+" if episode.trajectory.success else "-"
+        paths = ", ".join(
+            change.path if change.content is not None else f"{change.path} (deleted)" for change in update.delta
+        )
+        click.echo(f"{index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}  {paths or update.reason}")
+
+
+@knowledge.command("show")
+@click.argument("chain")
+@click.argument("name", required=False)
+@click.option("--episode", type=int, help="As it was after this episode; the last by default.")
+@click.option("--signatures", is_flag=True, help="Only what the agent sees without inspecting (Level 0).")
+@root_option
+@sweep_option
+def show_(
+    chain: str, name: str | None, episode: int | None, signatures: bool, root: Path, sweep: str | None
+) -> None:
+    """Print the memory of CHAIN, or the source of NAME in it."""
+    from knowledge_store.index import level0
+    from knowledge_store.inspection import resolve
+    from knowledge_store.lake.reader import memory_at
+
+    place = find_chain(root, chain, sweep)
+    memory = memory_at(root, place.sweep, place.chain, episode)
+    if signatures:
+        click.echo(level0(memory).text)
+    elif name is not None:
+        click.echo(resolve(memory, [name], max_chars=1_000_000).text)
+    else:
+        for path in sorted(memory):
+            click.secho(f"=== {path}", fg="cyan")
+            click.echo(memory[path])
+
+
+@knowledge.command()
+@click.argument("chain")
+@click.argument("before", type=int)
+@click.argument("after", type=int, required=False)
+@root_option
+@sweep_option
+def diff(chain: str, before: int, after: int | None, root: Path, sweep: str | None) -> None:
+    """What changed in the memory of CHAIN between the ends of episodes BEFORE and AFTER.
+
+    AFTER is the last episode by default; -1 as BEFORE is the empty memory before the first.
+    """
+    from knowledge_store.lake.reader import memory_at
+
+    place = find_chain(root, chain, sweep)
+    old = {} if before < 0 else memory_at(root, place.sweep, place.chain, before)
+    new = memory_at(root, place.sweep, place.chain, after)
+    for line in _diff(old, new):
+        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        click.secho(line, fg=colour)
+
+
+def _diff(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    for path in sorted({*old, *new}):
+        a, b = old.get(path, ""), new.get(path, "")
+        if a != b:
+            yield from unified_diff(a.splitlines(), b.splitlines(), path, path, lineterm="")

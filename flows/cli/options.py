@@ -1,0 +1,41 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from knowledge_store.lake.paths import ChainPaths, chains, sweeps
+from ocm.errors import SpecError
+
+spec_argument = click.argument("spec", type=click.Path(path_type=Path, dir_okay=False))
+
+root_option = click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Storage root of the lake.",
+)
+
+sweep_option = click.option("--sweep", help="Name of the sweep, where a chain's name fits several.")
+
+
+def find_chain(root: Path, pattern: str, sweep: str | None = None) -> ChainPaths:
+    """The one chain whose id contains the pattern; an exact id wins.
+
+    Raises:
+        SpecError: none fits, or several do.
+    """
+    known = [chain for name in ([sweep] if sweep else sweeps(root)) for chain in chains(root, name)]
+    fits = [chain for chain in known if chain.chain == pattern] or [
+        chain for chain in known if pattern in chain.chain
+    ]
+    if len(fits) == 1:
+        return fits[0]
+    if not known:
+        raise SpecError(f"{root}: no chains there; give the storage root with --root")
+    listed = "\n  ".join(f"{chain.sweep}  {chain.chain}" for chain in (fits or known))
+    what = f"{len(fits)} chains fit" if fits else "no chain fits"
+    raise SpecError(f"{pattern!r}: {what}; name one of\n  {listed}")

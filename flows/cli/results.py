@@ -1,0 +1,31 @@
+"""``ocm results``: the result table, from the lake."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from flows.cli.options import root_option
+
+
+@click.command()
+@click.argument("sweep")
+@root_option
+@click.option("--by-stratum", is_flag=True, help="Split by the benchmark's task groups.")
+@click.option("--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True)
+def results(sweep: str, root: Path, by_stratum: bool, form: str) -> None:
+    """Print the result table of SWEEP, finished or not."""
+    from rich.console import Console
+
+    from dashboards.table import as_json, as_markdown, as_rich
+    from knowledge_store.lake.results import results_table
+
+    rows = results_table(root, sweep, by_stratum=by_stratum)
+    if form == "json":
+        click.echo(json.dumps(as_json(rows), indent=2))
+    elif form == "markdown":
+        click.echo(as_markdown(rows))
+    else:
+        Console().print(as_rich(rows))

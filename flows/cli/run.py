@@ -1,0 +1,143 @@
+"""``ocm run``: play a sweep, or go on with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from flows.cli.options import spec_argument
+
+if TYPE_CHECKING:
+    from flows.planning import Plan
+    from flows.progress import Listener
+    from flows.sweep import SweepOutcome
+
+INCOMPLETE = 3
+"""Exit code when chains are owed still: failed, or stopped on request."""
+
+
+@click.command()
+@spec_argument
+@click.option("--root", type=click.Path(path_type=Path), help="Storage root, instead of the spec's.")
+@click.option("--output", type=click.Choice(["auto", "bars", "json", "quiet"]), default="auto", show_default=True)
+def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "quiet"]) -> int:
+    """Play the sweep in SPEC and print its result table.
+
+    What the lake already holds is not played again: the same command goes on where an earlier one
+    ended. The exit code is 0 only when the sweep is complete, and 3 when episodes are still owed.
+    """
+    from flows.planning import plan
+    from flows.spec_file import load_spec
+
+    loaded = load_spec(spec)
+    if root is not None:
+        storage = loaded.storage.model_copy(update={"root": str(root)})
+        loaded = loaded.model_copy(update={"storage": storage})
+    expanded = plan(loaded, os.environ)
+    listener = _listener(output)
+    try:
+        outcome = _run(expanded, listener)
+    finally:
+        listener.close()
+    _tell_end(expanded, outcome, output)
+    return 0 if outcome.complete else INCOMPLETE
+
+
+def _listener(output: str) -> Listener:
+    from rich.console import Console
+
+    from flows.progress import Bars, JsonLines, Plain, Silent
+
+    if output == "json":
+        return JsonLines()
+    if output == "quiet":
+        return Silent()
+    console = Console(stderr=True)
+    return Bars(console) if output == "bars" or console.is_terminal else Plain(console)
+
+
+def _run(expanded: Plan, listener: Listener) -> SweepOutcome:
+    """Open the lake, start the services around the flow, and play."""
+    from flows.prefect_server import PrefectServer
+    from flows.quiet import quiet_services
+    from flows.sweep_record import holding, record_sweep
+
+    root = Path(expanded.spec.storage.root)
+    with holding(root, expanded.spec.name):
+        record_sweep(root, expanded)
+        quiet_services()
+        listener.stage("starting the Prefect server")
+        server = PrefectServer.start(root / ".prefect")
+        try:
+            return asyncio.run(_play(expanded, listener, server))
+        finally:
+            server.stop()
+
+
+async def _play(expanded: Plan, listener: Listener, server: object) -> SweepOutcome:
+    from flows.runtime import open_runtime
+
+    async with open_runtime(expanded, listener) as runtime:
+        listener.stage("waiting for the Prefect server")
+        await asyncio.to_thread(server.wait_ready)  # type: ignore[attr-defined]
+        from flows.sweep import sweep
+
+        loop = asyncio.get_running_loop()
+        playing = asyncio.ensure_future(sweep(expanded.spec))
+
+        def interrupt() -> None:
+            if runtime.stop.is_set():
+                playing.cancel()
+                return
+            runtime.stop.set()
+            click.echo(
+                "\nstopping: each chain ends at its episode's end (Ctrl-C again ends at once and loses only "
+                "the episodes under way). The same command goes on from there.",
+                err=True,
+            )
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, interrupt)
+        return await playing
+
+
+def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
+    """The result table, and where everything is."""
+    import json
+
+    from rich.console import Console
+
+    from dashboards.table import as_json, as_rich
+    from flows.runtime import tracking_uri
+    from knowledge_store.lake.results import results_table
+
+    spec = expanded.spec
+    root = Path(spec.storage.root)
+    results = results_table(root, spec.name)
+    if output == "json":
+        chains = [
+            {"chain": chain.chain, "status": str(chain.status), "episodes": chain.episodes,
+             "planned": chain.planned, "message": chain.message}
+            for chain in outcome.chains
+        ]
+        click.echo(json.dumps({"event": "sweep_ended", "complete": outcome.complete, "chains": chains,
+                               "results": as_json(results)}))
+        return
+    owed = [chain for chain in outcome.chains if str(chain.status) != "complete"]
+    for chain in owed:
+        click.echo(f"{chain.status}: {chain.chain} at {chain.episodes}/{chain.planned}  {chain.message}", err=True)
+    if output != "quiet":
+        Console().print(as_rich(results))
+        first = outcome.chains[0].chain
+        click.echo(f"lake       {root}/{spec.name}    ocm sql --root {root} \"FROM episodes\"")
+        click.echo(f"knowledge  ocm knowledge log {first} --root {root}")
+        click.echo(f"MLflow     mlflow ui --backend-store-uri {tracking_uri(spec)}")
+    if owed:
+        click.echo(f"{len(owed)} of {len(outcome.chains)} chains are incomplete: the same command goes on.", err=True)
+        sys.stdout.flush()

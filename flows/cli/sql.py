@@ -1,0 +1,65 @@
+"""``ocm sql``: the lake in SQL."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flows.cli.options import root_option
+
+COLUMNS = (
+    "SELECT table_name AS view, column_name AS column, data_type AS type FROM information_schema.columns "
+    "ORDER BY table_name, ordinal_position"
+)
+
+
+@click.command()
+@click.argument("query", required=False)
+@root_option
+@click.option("--sweep", help="Only this sweep; all by default.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table", show_default=True)
+def sql(query: str | None, root: Path, sweep: str | None, form: str) -> None:
+    """Run QUERY over the lake's views; without QUERY, list views and their columns."""
+    import duckdb
+
+    from knowledge_store.lake.views import connect
+    from ocm.errors import SpecError
+
+    connection = connect(root, sweep)
+    try:
+        cursor = connection.execute(query or COLUMNS)
+        rows = cursor.fetchall()
+        names = [column[0] for column in cursor.description or ()]
+    except duckdb.Error as error:
+        raise SpecError(f"SQL: {error}") from error
+    finally:
+        connection.close()
+    {"table": _print_table, "csv": _print_csv, "jsonl": _print_jsonl}[form](names, rows)
+
+
+def _print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*(Text(name) for name in names))
+    for row in rows:
+        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    Console().print(table)
+
+
+def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow(names)
+    writer.writerows(rows)
+
+
+def _print_jsonl(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    for row in rows:
+        click.echo(json.dumps(dict(zip(names, row, strict=True)), default=str, ensure_ascii=False))

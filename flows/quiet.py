@@ -1,0 +1,27 @@
+"""Environment of a process that runs flows: services that say little and call nobody.
+
+Set before Prefect, MLflow or Ray are imported, since they read it then.
+"""
+
+from __future__ import annotations
+
+import os
+
+QUIET = {
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_TO_API_ENABLED": "false",
+    "PREFECT_TASKS_DEFAULT_PERSIST_RESULT": "false",
+    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+def quiet_services() -> None:
+    """Apply :data:`QUIET` where the user has not decided otherwise."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)

@@ -1,0 +1,59 @@
+"""Ray for one process: a small local cluster of its own, or the one that ``RAY_ADDRESS`` names.
+
+Ray is called directly, not through Prefect's task runner: results live in the lake, and a Ray task
+that Prefect believes finished must never run again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ocm.errors import OrchestrationError
+
+OBJECT_STORE_BYTES = 80 * 1024 * 1024
+"""Near Ray's minimum: only observations, code and verdicts travel."""
+
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # An actor that is killed must take the processes it started with it: a sandbox, a simulator.
+    "RAY_kill_child_processes_on_worker_exit_with_raylet_subreaper": "1",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+@contextmanager
+def ray_session() -> Iterator[None]:
+    """Connect, and disconnect at the end. A local cluster ends with this process, however it ends.
+
+    Raises:
+        OrchestrationError: Ray cannot be started or reached.
+    """
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    address = os.environ.get("RAY_ADDRESS")
+    try:
+        if address:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        else:
+            ray.init(
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE_BYTES,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = f"the Ray cluster at {address}" if address else "a local Ray cluster"
+        mend = "check RAY_ADDRESS, or unset it" if address else "see the log folder under /tmp/ray"
+        raise OrchestrationError(f"cannot start {where}: {error}; {mend}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()

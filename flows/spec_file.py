@@ -1,0 +1,96 @@
+"""Reading a sweep spec from a TOML file, and saying what is wrong with it: one line per problem."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from ocm.errors import Problem, SpecError
+from ocm.spec import SweepSpec
+
+
+def load_spec(path: Path) -> SweepSpec:
+    """The spec in a TOML file.
+
+    Raises:
+        SpecError: the file cannot be read, is not TOML, or has wrong fields; one problem each.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror or error}; give the path of a sweep spec") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: not valid TOML: {error}") from error
+    return parse_spec(raw, str(path))
+
+
+def parse_spec(raw: dict[str, Any], source: str) -> SweepSpec:
+    """The spec in a parsed table; ``source`` names it in messages.
+
+    Raises:
+        SpecError: one problem per wrong field.
+    """
+    try:
+        return SweepSpec.model_validate(raw)
+    except ValidationError as error:
+        problems = [_problem(dict(entry)) for entry in error.errors(include_url=False)]
+        raise SpecError(f"{source}: {len(problems)} problem(s)", problems) from error
+
+
+def _problem(entry: dict[str, Any]) -> Problem:
+    loc = tuple(part for part in entry["loc"] if part not in ("openai", "scripted"))
+    return Problem(_field(loc), _found(entry), _mend(entry, loc))
+
+
+def _field(loc: Sequence[str | int]) -> str:
+    text = ""
+    for part in loc:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or "spec"
+
+
+def _found(entry: dict[str, Any]) -> str:
+    if entry["type"] in ("missing", "value_error"):
+        return ""
+    found = repr(entry["input"])
+    return found if len(found) <= 60 else f"{found[:57]}…"
+
+
+def _mend(entry: dict[str, Any], loc: Sequence[str | int]) -> str:
+    if entry["type"] == "missing":
+        return "this field is needed"
+    if entry["type"] == "extra_forbidden":
+        known = _fields_at(loc[:-1])
+        close = get_close_matches(str(loc[-1]), known, n=1)
+        return f"unknown field; did you mean {close[0]}?" if close else f"unknown field; known: {', '.join(known)}"
+    message = str(entry["msg"]).removeprefix("Value error, ")
+    return message[0].lower() + message[1:]
+
+
+def _fields_at(loc: Sequence[str | int]) -> list[str]:
+    """Names of the fields that the model at this place has."""
+    models: list[type[BaseModel]] = [SweepSpec]
+    for part in loc:
+        if isinstance(part, str):
+            models = [
+                nested
+                for model in models
+                if part in model.model_fields
+                for nested in _models_in(model.model_fields[part].annotation)
+            ]
+    return list(dict.fromkeys(name for model in models for name in model.model_fields))
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
