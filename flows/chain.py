@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
+from tasks.track import ChainRun
+
 from agents import registry as methods
 from flows.planning import ChainPlan
 from flows.progress import EpisodeEvent
@@ -19,7 +21,6 @@ from ocm.errors import OcmError
 from ocm.types import Files
 from tasks.bench import StageRunner, run_plainly
 from tasks.episode import Setting, note_use, play_episode
-from tasks.track import ChainRun
 
 
 class ChainStatus(StrEnum):
@@ -64,9 +65,7 @@ async def play_chain(
         return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
 
 
-async def _play(
-    runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner
-) -> bool:
+async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner) -> bool:
     """Play the episodes that are owed; whether it stopped before the end on request."""
     writer = ChainWriter(runtime.root, runtime.plan.spec.name, chain.id, chain.key)
     state = await asyncio.to_thread(writer.resume)
@@ -93,9 +92,7 @@ async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, 
     memory: Files = {}
     last_used: dict[str, int] = {}
     for index in range(done):
-        episode = await asyncio.to_thread(
-            load_episode, runtime.root, runtime.plan.spec.name, chain.id, index
-        )
+        episode = await asyncio.to_thread(load_episode, runtime.root, runtime.plan.spec.name, chain.id, index)
         memory = apply(memory, episode.update.delta)
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)

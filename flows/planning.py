@@ -109,9 +109,7 @@ def _chain(method: MethodSpec, world: _World, backbone: Backbone, seed: int) -> 
         prompts=methods.method_prompts(method.name),
     )
     tasks = ordered(world.tasks, world.spec.order, seed)[: world.spec.limit]
-    return ChainPlan(
-        chain_id(key), key, tasks, backbone, world.rules, world.step_limit, world.version
-    )
+    return ChainPlan(chain_id(key), key, tasks, backbone, world.rules, world.step_limit, world.version)
 
 
 def ordered(tasks: Sequence[TaskRef], order: str, seed: int) -> tuple[TaskRef, ...]:

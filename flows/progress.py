@@ -96,7 +96,7 @@ class JsonLines:
         )
 
     def episode(self, event: EpisodeEvent) -> None:
-        self._tell("episode", **{**asdict(event)})
+        self._tell("episode", **asdict(event))
 
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None:
         self._tell("chain_ended", chain=chain.id, status=status, message=message)
@@ -130,7 +130,8 @@ class Plain:
         if self._totals.played % max(1, self._totals.owed // 10) == 0:
             running = "  ".join(f"{method}: {tally}" for method, tally in sorted(self._tallies.items()))
             self._console.print(
-                f"{self._totals.played}/{self._totals.owed} episodes  {self._totals}  {running}", highlight=False
+                f"{self._totals.played}/{self._totals.owed} episodes  {self._totals}  {running}",
+                highlight=False,
             )
 
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None:
@@ -156,7 +157,9 @@ class _Tally:
     def __str__(self) -> str:
         if not self.episodes:
             return ""
-        return f"SR {self.successes / self.episodes:5.1%}  invalid {self.invalid / self.episodes:4.1f}/episode"
+        return (
+            f"SR {self.successes / self.episodes:5.1%}  invalid {self.invalid / self.episodes:4.1f}/episode"
+        )
 
 
 @dataclass(slots=True)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from tasks.track import Tracker
+
 from backbones import registry as backbones
 from backbones.protocol import Backbone
 from envs.pool import HostPool
@@ -24,7 +26,6 @@ from flows.progress import Listener, Silent
 from flows.ray_session import ray_session
 from knowledge_store.sandbox import Policy
 from ocm.spec import SweepSpec, VerificationSpec, backbone_label
-from tasks.track import Tracker
 from tasks.verify import VerifierPool
 
 HOSTS_PER_CORE = 4

@@ -71,7 +71,11 @@ def _mend(entry: dict[str, Any], loc: Sequence[str | int]) -> str:
     if entry["type"] == "extra_forbidden":
         known = _fields_at(loc[:-1])
         close = get_close_matches(str(loc[-1]), known, n=1)
-        return f"unknown field; did you mean {close[0]}?" if close else f"unknown field; known: {', '.join(known)}"
+        return (
+            f"unknown field; did you mean {close[0]}?"
+            if close
+            else f"unknown field; known: {', '.join(known)}"
+        )
     message = str(entry["msg"]).removeprefix("Value error, ")
     return message[0].lower() + message[1:]
 

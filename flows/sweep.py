@@ -13,14 +13,13 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 from prefect import flow, task
 from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, aupdate_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.deployments import run_deployment
+from prefect.deployments import arun_deployment
 from prefect.exceptions import PrefectException
 
 from dashboards.table import as_markdown
@@ -53,14 +52,18 @@ class SweepOutcome:
 async def sweep(spec: SweepSpec) -> SweepOutcome:
     """Play all chains of a sweep; the same call goes on where an earlier one ended."""
     async with AsyncExitStack() as stack:
-        runtime = current() or await stack.enter_async_context(open_runtime(plan(spec, os.environ)))
+        runtime = current()
+        if runtime is None:
+            runtime = await stack.enter_async_context(open_runtime(plan(spec, os.environ)))
         chains = runtime.plan.chains
         done = {chain.id: committed(runtime, chain) for chain in chains}
         runtime.listener.sweep_started(runtime.plan, done)
         dispatch = _by_deployment if spec.run.dispatch == "workpool" else _as_task
         reporter = asyncio.create_task(_report_progress(runtime))
         try:
-            ended = await asyncio.gather(*(dispatch(runtime, chain) for chain in chains), return_exceptions=True)
+            ended = await asyncio.gather(
+                *(dispatch(runtime, chain) for chain in chains), return_exceptions=True
+            )
         finally:
             reporter.cancel()
         await _publish_table(runtime)
@@ -115,7 +118,7 @@ async def chain(spec: SweepSpec, chain: str) -> None:
 
 async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
     """Wait for a flow run of the ``chain`` deployment, then look into the lake how far it came."""
-    run = await run_deployment(
+    run = await arun_deployment(
         name="chain/chain",
         parameters={"spec": runtime.plan.spec.model_dump(mode="json"), "chain": chain.id},
         flow_run_name=chain.label,
@@ -150,6 +153,7 @@ async def _as_task_run(name: str, work: Callable[[], Awaitable[T]]) -> T:
 async def _report_progress(runtime: Runtime) -> None:
     """Keep one progress artifact up to date until cancelled."""
     total = runtime.plan.episodes or 1
+    key = f"{runtime.plan.spec.name.lower()}-progress"
     artifact: Any = None
     while True:
         done = await asyncio.to_thread(_done, runtime, runtime.plan.chains)
@@ -157,7 +161,7 @@ async def _report_progress(runtime: Runtime) -> None:
         text = f"{done} of {total} episodes"
         try:
             if artifact is None:
-                artifact = await acreate_progress_artifact(share, f"{runtime.plan.spec.name.lower()}-progress", text)
+                artifact = await acreate_progress_artifact(share, key, text)
             else:
                 await aupdate_progress_artifact(artifact, share, text)
         except (PrefectException, httpx.HTTPError) as error:

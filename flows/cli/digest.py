@@ -12,7 +12,9 @@ from flows.cli.options import root_option
 @click.command()
 @click.argument("sweep")
 @root_option
-@click.option("--trajectories", is_flag=True, help="Print the trajectories themselves, as canonical JSON lines.")
+@click.option(
+    "--trajectories", is_flag=True, help="Print the trajectories themselves, as canonical JSON lines."
+)
 def digest(sweep: str, root: Path, trajectories: bool) -> None:
     """Print one line per chain of SWEEP: episodes, hash of all trajectories, hash of the last memory.
 
@@ -30,4 +32,4 @@ def digest(sweep: str, root: Path, trajectories: bool) -> None:
                 click.echo(line)
         else:
             found = chain_digest(root, sweep, info.chain)
-            click.echo(f"{info.chain}  {info.episodes}  {found.trajectories}  {found.memory}")
+            click.echo(f"{info.chain}  {info.done}  {found.trajectories}  {found.memory}")

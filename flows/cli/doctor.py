@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -27,7 +26,10 @@ def doctor(root: Path) -> int:
     from knowledge_store.lake.root import open_for_writing
     from knowledge_store.sandbox import Policy, probe
 
-    click.echo(f"python     {sys.version.split()[0]} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores")
+    click.echo(
+        f"python     {platform.python_version()} on {platform.system()} {platform.machine()}, "
+        f"{os.cpu_count()} cores"
+    )
     for package in PACKAGES:
         click.echo(f"{package:<10} {_version(package)}")
     ready = True

@@ -22,18 +22,21 @@ def knowledge() -> None:
 @sweep_option
 def log(chain: str, root: Path, sweep: str | None) -> None:
     """One line per episode of CHAIN: what it did to the memory."""
-    from knowledge_store.lake.reader import load_episode, list_chains
+    from knowledge_store.lake.reader import list_chains, load_episode
 
     place = find_chain(root, chain, sweep)
-    committed = next(one.episodes for one in list_chains(root, place.sweep) if one.chain == place.chain)
+    committed = next(one.done for one in list_chains(root, place.sweep) if one.chain == place.chain)
     for index in range(committed):
         episode = load_episode(root, place.sweep, place.chain, index)
         update = episode.update
         mark = "+" if episode.trajectory.success else "-"
         paths = ", ".join(
-            change.path if change.content is not None else f"{change.path} (deleted)" for change in update.delta
+            change.path if change.content is not None else f"{change.path} (deleted)"
+            for change in update.delta
         )
-        click.echo(f"{index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}  {paths or update.reason}")
+        click.echo(
+            f"{index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}  {paths or update.reason}"
+        )
 
 
 @knowledge.command("show")

@@ -37,7 +37,8 @@ def plan(spec: Path, as_json: bool) -> None:
     for chain, estimate in zip(expanded.chains, estimates, strict=True):
         click.echo(
             f"{chain.id:<{width}}  {len(chain.tasks):8}  {estimate.calls:6,.0f}  {estimate.calls_at_most:7,}"
-            f"  {estimate.prompt_tokens:11,.0f}  {estimate.completion_tokens:11,.0f}  {dollars(estimate.cost):>8}"
+            f"  {estimate.prompt_tokens:11,.0f}  {estimate.completion_tokens:11,.0f}"
+            f"  {dollars(estimate.cost):>8}"
         )
     click.echo(
         f"\n{len(expanded.chains)} chains, {expanded.episodes} episodes: about {everything.calls:,.0f} calls "

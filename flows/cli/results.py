@@ -14,7 +14,9 @@ from flows.cli.options import root_option
 @click.argument("sweep")
 @root_option
 @click.option("--by-stratum", is_flag=True, help="Split by the benchmark's task groups.")
-@click.option("--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True
+)
 def results(sweep: str, root: Path, by_stratum: bool, form: str) -> None:
     """Print the result table of SWEEP, finished or not."""
     from rich.console import Console

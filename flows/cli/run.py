@@ -25,7 +25,9 @@ INCOMPLETE = 3
 @click.command()
 @spec_argument
 @click.option("--root", type=click.Path(path_type=Path), help="Storage root, instead of the spec's.")
-@click.option("--output", type=click.Choice(["auto", "bars", "json", "quiet"]), default="auto", show_default=True)
+@click.option(
+    "--output", type=click.Choice(["auto", "bars", "json", "quiet"]), default="auto", show_default=True
+)
 def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "quiet"]) -> int:
     """Play the sweep in SPEC and print its result table.
 
@@ -122,22 +124,39 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
     results = results_table(root, spec.name)
     if output == "json":
         chains = [
-            {"chain": chain.chain, "status": str(chain.status), "episodes": chain.episodes,
-             "planned": chain.planned, "message": chain.message}
+            {
+                "chain": chain.chain,
+                "status": str(chain.status),
+                "episodes": chain.episodes,
+                "planned": chain.planned,
+                "message": chain.message,
+            }
             for chain in outcome.chains
         ]
-        click.echo(json.dumps({"event": "sweep_ended", "complete": outcome.complete, "chains": chains,
-                               "results": as_json(results)}))
+        click.echo(
+            json.dumps(
+                {
+                    "event": "sweep_ended",
+                    "complete": outcome.complete,
+                    "chains": chains,
+                    "results": as_json(results),
+                }
+            )
+        )
         return
     owed = [chain for chain in outcome.chains if str(chain.status) != "complete"]
     for chain in owed:
-        click.echo(f"{chain.status}: {chain.chain} at {chain.episodes}/{chain.planned}  {chain.message}", err=True)
+        click.echo(
+            f"{chain.status}: {chain.chain} at {chain.episodes}/{chain.planned}  {chain.message}", err=True
+        )
     if output != "quiet":
         Console().print(as_rich(results))
         first = outcome.chains[0].chain
-        click.echo(f"lake       {root}/{spec.name}    ocm sql --root {root} \"FROM episodes\"")
+        click.echo(f'lake       {root}/{spec.name}    ocm sql --root {root} "FROM episodes"')
         click.echo(f"knowledge  ocm knowledge log {first} --root {root}")
         click.echo(f"MLflow     mlflow ui --backend-store-uri {tracking_uri(spec)}")
     if owed:
-        click.echo(f"{len(owed)} of {len(outcome.chains)} chains are incomplete: the same command goes on.", err=True)
+        click.echo(
+            f"{len(owed)} of {len(outcome.chains)} chains are incomplete: the same command goes on.", err=True
+        )
         sys.stdout.flush()

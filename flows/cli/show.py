@@ -75,10 +75,13 @@ def _ending(episode: Episode) -> Iterator[Line]:
     costs = [call.reply.cost for call in episode.calls]
     cost = "unknown" if None in costs else f"${sum(one or 0.0 for one in costs):.4f}"
     yield (
-        f"{trajectory.end}: reward {trajectory.reward:g}, {len(trajectory.steps)} steps, "
-        f"{trajectory.invalid_actions} invalid, {len(trajectory.inspections)} inspects, "
-        f"{len(episode.calls)} calls, {tokens:,} tokens, cost {cost}"
-    ), "green" if trajectory.success else "yellow"
+        (
+            f"{trajectory.end}: reward {trajectory.reward:g}, {len(trajectory.steps)} steps, "
+            f"{trajectory.invalid_actions} invalid, {len(trajectory.inspections)} inspects, "
+            f"{len(episode.calls)} calls, {tokens:,} tokens, cost {cost}"
+        ),
+        "green" if trajectory.success else "yellow",
+    )
     stages = "  ".join(f"{name} {seconds:.2f} s" for name, seconds in episode.stages.items())
     attempt = f"  attempt {episode.attempt}" if episode.attempt > 1 else ""
     yield f"{stages}{attempt}", "bright_black"
@@ -104,7 +107,10 @@ def _calls(episode: Episode) -> Iterator[Line]:
         for message in call.request.messages:
             yield f"--- {message.role}", "magenta"
             yield message.content, ""
-        yield f"--- reply ({reply.finish_reason}, {reply.usage.prompt}+{reply.usage.completion} tokens)", "magenta"
+        yield (
+            f"--- reply ({reply.finish_reason}, {reply.usage.prompt}+{reply.usage.completion} tokens)",
+            "magenta",
+        )
         yield reply.text, ""
 
 

@@ -23,7 +23,9 @@ COLUMNS = (
 @click.argument("query", required=False)
 @root_option
 @click.option("--sweep", help="Only this sweep; all by default.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table", show_default=True
+)
 def sql(query: str | None, root: Path, sweep: str | None, form: str) -> None:
     """Run QUERY over the lake's views; without QUERY, list views and their columns."""
     import duckdb
@@ -48,7 +50,7 @@ def _print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*(Text(name) for name in names))
+    table = Table(*(name.replace("[", "\\[") for name in names))
     for row in rows:
         table.add_row(*(Text("" if value is None else str(value)) for value in row))
     Console().print(table)
