@@ -111,7 +111,9 @@ def level0(files: Files, budget_tokens: int = 6000, usefulness: Mapping[str, flo
     def page(count: int) -> str:
         return _page(objects, known, frozenset(doomed[:count]))
 
-    count = _fewest(page, len(doomed), budget_tokens)
+    count = _fewest(page, 0, len(paths), budget_tokens)
+    if estimate_tokens(page(count)) > budget_tokens:
+        count = _fewest(page, count, len(doomed), budget_tokens)
     text = page(count)
     if estimate_tokens(text) > budget_tokens:
         text = _names_only(objects, known, budget_tokens)
@@ -124,9 +126,18 @@ def _by_length(objects: Sequence[Signature]) -> list[str]:
     return sorted(lengths, key=lambda name: (-lengths[name], name))
 
 
-def _fewest(page: Callable[[int], str], most: int, budget: int) -> int:
-    """How many entries must be given by name only; ``most`` if even that is not enough."""
-    return bisect_left(range(most), True, key=lambda count: estimate_tokens(page(count)) <= budget)
+def _fewest(page: Callable[[int], str], least: int, most: int, budget: int) -> int:
+    """How many entries must be given by name only; ``most`` if even that is not enough.
+
+    The first entry may be shorter than the note that names it; from then on the page only shrinks.
+    """
+
+    def fits(count: int) -> bool:
+        return estimate_tokens(page(count)) <= budget
+
+    if fits(least):
+        return least
+    return min(most, bisect_left(range(most + 1), True, lo=least + 1, key=fits)) if least < most else most
 
 
 def _page(objects: Sequence[Signature] | str, known: Sequence[Procedure], short: frozenset[str]) -> str:

@@ -10,10 +10,10 @@ NAMES = ("Oak", "Plank", "craft", "smelt", "RECIPES", "x", "Ünï", "_")
 
 SHAPES = (
     "class {n}:\n    size: int = 1\n\n    def go(self):\n        hidden_body = 1\n        return hidden_body\n",
-    "@dataclass(frozen=True)\n@other\nclass {n}(Base, metaclass=M):\n    '''Doc.\n\nclass No: pass\n    '''\n    y = 2\n",
+    "@data(frozen=True)\n@other\nclass {n}(Base, k=M):\n    '''Doc.\n\nclass No: pass\n    '''\n    y = 2\n",
     "def {n}(a, b=1):\n    # inside\n    hidden_body = 2\n    # trailing in body\n",
     "async def {n}(*, q: int = 3) -> str:\n\thidden_body = 'é'\n\treturn hidden_body\n",
-    "@overload\ndef {n}(a: int) -> int: ...\n@overload\ndef {n}(a: str) -> str: ...\n# about the last\ndef {n}(a):\n    return hidden_body\n",
+    "@overload\ndef {n}(a: int) -> int: ...\n# the last\ndef {n}(a):\n    return hidden_body\n",
     "{n} = 1\n",
     "{n}: dict[str, int] = {{\n'a': 1,  # one\n}}\n",
     "{n} = '''first\ndef not_a_def(): pass\n# not a comment\n'''  # tail\n",

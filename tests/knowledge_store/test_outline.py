@@ -71,7 +71,8 @@ def test_the_error_tells_line_and_reason() -> None:
 
 
 def test_attached_comments_and_indented_comments_belong_to_the_unit() -> None:
-    source = "# head\n\n# loose\n\n# one\n# two\ndef f():\n    pass\n\n    # end of f\n# g's\ndef g(): pass  # tail\n"
+    head = "# head\n\n# loose\n\n"
+    source = head + "# one\n# two\ndef f():\n    pass\n\n    # end of f\n# g's\ndef g(): pass  # tail\n"
     module = outline(source)
     assert [module.text(unit) for unit in module.units] == [
         "# one\n# two\ndef f():\n    pass\n\n    # end of f",
@@ -80,6 +81,11 @@ def test_attached_comments_and_indented_comments_belong_to_the_unit() -> None:
 
 
 def test_registered_functions_stand_with_their_function() -> None:
-    source = "@singledispatch\ndef f(x): ...\n\n@f.register\ndef _(x: int): ...\n\n@f.register(str)\ndef _(x): ...\n"
+    functions = [
+        "@singledispatch\ndef f(x): ...",
+        "@f.register\ndef _(x: int): ...",
+        "@f.register(str)\ndef _(x): ...",
+    ]
+    source = "\n\n".join(functions)
     (unit,) = outline(source).units
     assert unit.names == ("f",) and len(unit.parts) == 3
