@@ -1,0 +1,105 @@
+"""Expansion of a spec into chains, and the checks before anything runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.estimate import estimate_chain, total
+from flows.planning import ordered, plan
+from flows.spec_file import parse_spec
+from ocm.errors import SpecError
+from ocm.spec import SweepSpec
+from ocm.types import TaskRef
+
+TASKS = tuple(TaskRef("e", "s", str(number), "easy") for number in range(50))
+
+
+def spec(**changes: object) -> SweepSpec:
+    table = {"name": "s", "methods": ["ocm"], "environments": ["plancraft"], "backbones": ["scripted"]}
+    return parse_spec({**table, **changes}, "s")
+
+
+def test_the_product_in_a_stable_order() -> None:
+    chains = plan(spec(methods=["ocm", "react"], seeds=[0, 7]), {}).chains
+    assert [(chain.key.method, chain.key.seed) for chain in chains] == [
+        ("ocm", 0),
+        ("ocm", 7),
+        ("react", 0),
+        ("react", 7),
+    ]
+    assert len({chain.id for chain in chains}) == 4
+    assert all(len(chain.tasks) == 117 for chain in chains)
+
+
+def test_limit_and_running_do_not_change_a_chains_identity() -> None:
+    limited = plan(spec(environments=[{"name": "plancraft", "limit": 3}], run={"chains": 1}), {}).chains
+    whole = plan(spec(), {}).chains
+    assert [chain.id for chain in limited] == [chain.id for chain in whole]
+    assert limited[0].tasks == whole[0].tasks[:3]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"methods": [{"name": "ocm", "settings": {"max_repairs": 1}}]},
+        {"methods": ["ocm-no-verification"]},
+        {"environments": [{"name": "plancraft", "settings": {"think": True}}]},
+        {"environments": [{"name": "plancraft", "task_set": "val.small"}]},
+        {"environments": [{"name": "plancraft", "order": "shuffled"}]},
+        {"backbones": [{"kind": "scripted", "error_rate": 0.5}]},
+        {"seeds": [5, 6, 7]},
+    ],
+)
+def test_what_changes_a_result_changes_the_identity(changes: dict[str, object]) -> None:
+    assert plan(spec(**changes), {}).chains[0].id != plan(spec(), {}).chains[0].id
+
+
+def test_shuffled_order_is_a_permutation_that_depends_on_the_seed_alone() -> None:
+    assert ordered(TASKS, "benchmark", 1) == TASKS
+    assert ordered(TASKS, "shuffled", 1) == ordered(TASKS, "shuffled", 1) != ordered(TASKS, "shuffled", 2)
+    assert sorted(ordered(TASKS, "shuffled", 1), key=lambda task: int(task.id)) == list(TASKS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"methods": ["ocmm"]}, "did you mean ocm"),
+        ({"environments": ["plancarft"]}, "did you mean plancraft"),
+        ({"environments": [{"name": "plancraft", "task_set": "tset"}]}, "environments[0].task_set: 'tset'"),
+        ({"environments": [{"name": "plancraft", "settings": {"serch": True}}]}, "serch"),
+        ({"methods": [{"name": "ocm", "settings": {"max_repairs": "two"}}]}, "methods[0].settings.max_repairs"),
+        ({"backbones": [{"model": "gpt-4.1-mini"}]}, "OPENAI_API_KEY"),
+    ],
+)
+def test_unknown_names_wrong_settings_and_missing_keys(changes: dict[str, object], expected: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        plan(spec(**changes), {})
+    lines = [str(problem) for problem in caught.value.problems]
+    assert len(lines) == 1
+    assert expected in lines[0]
+
+
+def test_all_problems_are_told_at_once() -> None:
+    with pytest.raises(SpecError) as caught:
+        plan(spec(methods=["x"], environments=["y"], backbones=["gpt-4.1-mini"]), {})
+    assert len(caught.value.problems) == 3
+
+
+def test_estimates_add_up_and_never_guess_a_price() -> None:
+    key = {"OPENAI_API_KEY": "k"}
+    known = plan(spec(backbones=["gpt-4.1-mini"]), key).chains[0]
+    unknown = plan(spec(backbones=[{"model": "nobody-knows-it"}]), key).chains[0]
+    estimates = [estimate_chain(known), estimate_chain(unknown)]
+    cost = estimates[0].cost
+    assert cost is not None
+    assert cost > 0
+    assert estimates[1].cost is None
+    assert total(estimates).cost is None
+    assert total(estimates).calls == estimates[0].calls + estimates[1].calls
+    assert estimates[0].calls < estimates[0].calls_at_most
+
+
+def test_react_neither_inspects_nor_learns() -> None:
+    ocm, react = plan(spec(methods=["ocm", "react"], seeds=[0]), {}).chains
+    assert estimate_chain(react).calls < estimate_chain(ocm).calls
+    assert estimate_chain(react).cost == 0.0

@@ -1,0 +1,102 @@
+"""Wrong specs: one clear line per problem, with field, value and mend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.spec_file import load_spec, parse_spec
+from ocm.errors import SpecError
+from ocm.spec import OpenAIBackbone, ScriptedBackbone
+
+GOOD = {"name": "s", "methods": ["ocm"], "environments": ["plancraft"], "backbones": ["scripted"]}
+
+
+def problems(**changes: object) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        parse_spec({**GOOD, **changes}, "s.toml")
+    assert caught.value.exit_code == 2
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_bare_names_and_defaults() -> None:
+    spec = parse_spec({**GOOD, "backbones": ["scripted", "gpt-4.1-mini", {"model": "m", "name": "x"}]}, "s")
+    assert spec.seeds == [0, 1, 2]
+    assert isinstance(spec.backbones[0], ScriptedBackbone)
+    assert [type(one) for one in spec.backbones[1:]] == [OpenAIBackbone, OpenAIBackbone]
+    assert spec.methods[0].name == "ocm"
+
+
+def test_every_ready_spec_loads() -> None:
+    specs = sorted(Path(__file__).parents[2].joinpath("sweeps").glob("*.toml"))
+    assert specs
+    for path in specs:
+        load_spec(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"seeds": ["one"]}, "seeds[0]: 'one' (input should be a valid integer)"),
+        ({"seeds": [True]}, "seeds[0]: True (input should be a valid integer)"),
+        ({"seeds": [-1]}, "seeds[0]: -1 (input should be greater than or equal to 0)"),
+        ({"seeds": []}, "seeds: [] (list should have at least 1 item"),
+        ({"seeds": [1, 1]}, "seeds: 1 stands there twice"),
+        ({"metods": ["x"]}, "metods: ['x'] (unknown field; did you mean methods?)"),
+        ({"run": {"chain": 2}}, "run.chain: 2 (unknown field; did you mean chains?)"),
+        ({"backbones": [{"kind": "openai"}]}, "backbones[0].model: this field is needed"),
+        ({"backbones": [{"model": "m", "temperature": "hot"}]}, "backbones[0].temperature: 'hot' ("),
+        ({"backbones": [{"model": "m", "temprature": 1.0}]}, "did you mean temperature?"),
+        ({"backbones": [{"model": "m", "base_url": "localhost:8000"}]}, "http://127.0.0.1:8000/v1 is needed"),
+        ({"backbones": [{"kind": "other"}]}, "backbones[0]"),
+        ({"environments": [{"name": "plancraft", "limit": 0}]}, "environments[0].limit: 0 ("),
+        ({"environments": [{"name": "plancraft", "order": "random"}]}, "environments[0].order: 'random' ("),
+        ({"name": "../up"}, "name: '../up' ("),
+        ({"methods": []}, "methods: [] ("),
+        ({"methods": ["ocm", "ocm"]}, "methods: ocm stands there twice"),
+    ],
+)
+def test_each_problem_is_one_clear_line(changes: dict[str, object], expected: str) -> None:
+    found = problems(**changes)
+    assert len(found) == 1
+    assert expected in found[0]
+    assert "\n" not in found[0]
+
+
+def test_several_problems_are_told_at_once() -> None:
+    assert len(problems(seeds=["x"], name="", run={"chains": 0})) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [(b"name = ", "not valid TOML"), (b"\xff\xfe", "not UTF-8"), (b"just words", "not valid TOML")],
+)
+def test_files_that_are_not_specs(tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_bytes(content)
+    with pytest.raises(SpecError, match=expected) as caught:
+        load_spec(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"absent\.toml: No such file"):
+        load_spec(tmp_path / "absent.toml")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*GOOD, "seeds", "run", "storage", "x"]), json_values))
+def test_any_table_gives_a_spec_or_a_spec_error(table: dict[str, object]) -> None:
+    try:
+        parse_spec(table, "s")
+    except SpecError as error:
+        assert all("\n" not in problem.where for problem in error.problems)
