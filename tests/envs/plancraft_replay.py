@@ -139,7 +139,7 @@ def replay(
         )
         if equal and step.done and not terminated:
             tally.limits += 1
-            equal = theirs.step("move: from [I1] to [I2] with quantity 1")[3]
+            _, _, _, equal = theirs.step("move: from [I1] to [I2] with quantity 1")
         elif step.done != terminated:
             equal = False
         if not equal:

@@ -1,4 +1,4 @@
-"""A short replay against the package's own wrapper; `python -m tests.envs.plancraft_replay` is the full one."""
+"""A short replay against the package's own wrapper; the full one: `python -m tests.envs.plancraft_replay`."""
 
 from __future__ import annotations
 
