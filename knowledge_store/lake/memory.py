@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from knowledge_store.lake import commits
 from knowledge_store.lake.commits import Commit
 from knowledge_store.lake.paths import ChainPaths
+from knowledge_store.lake.text import unescape
 from ocm.errors import StorageError
 from ocm.identity import memory_hash
 
@@ -40,5 +41,6 @@ def contents(paths: ChainPaths, done: Sequence[Commit]) -> dict[str, str]:
 def _written(paths: ChainPaths, commit: Commit) -> dict[str, str]:
     """The contents that one episode wrote."""
     data = commits.read_episode_bytes(paths, commit)
-    rows = pq.read_table(pa.BufferReader(data), columns=["memory"]).column("memory")[0].as_py()
-    return {row["path"]: row["content"] for row in rows if row["content"] is not None}
+    row = pq.read_table(pa.BufferReader(data), columns=["escaped", "memory"]).to_pylist()[0]
+    changes = unescape(row["memory"]) if row["escaped"] else row["memory"]
+    return {change["path"]: change["content"] for change in changes if change["content"] is not None}

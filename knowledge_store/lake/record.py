@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from knowledge_store.lake.schema import episode_schema
+from knowledge_store.lake.text import escape
 from ocm.identity import canonical_json, sha256
 from ocm.types import (
     Call,
@@ -45,7 +46,11 @@ class _Texts:
 
 def to_table(episode: Episode) -> pa.Table:
     """One row of :func:`~knowledge_store.lake.schema.episode_schema`."""
-    return pa.Table.from_pylist([to_row(episode)], schema=episode_schema())
+    row = to_row(episode)
+    try:
+        return pa.Table.from_pylist([row], schema=episode_schema())
+    except UnicodeEncodeError:
+        return pa.Table.from_pylist([escape(row) | {"escaped": True}], schema=episode_schema())
 
 
 def to_row(episode: Episode) -> Row:
@@ -62,6 +67,7 @@ def to_row(episode: Episode) -> Row:
         "memory": [_change(number, change) for number, change in enumerate(episode.update.delta)],
         "stages": [{"stage": stage, "seconds": seconds} for stage, seconds in episode.stages.items()],
         "texts": texts.rows(),
+        "escaped": False,
     }
 
 

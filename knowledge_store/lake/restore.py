@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from knowledge_store.lake.text import unescape
 from ocm.types import (
     Call,
     ChainKey,
@@ -41,6 +42,7 @@ def from_table(table: pa.Table) -> Episode:
 
 def from_row(row: Row) -> Episode:
     """The episode of a row; inverse of :func:`~knowledge_store.lake.record.to_row`."""
+    row = unescape(row) if row["escaped"] else row
     texts: dict[str, str] = {text["sha256"]: text["content"] for text in row["texts"]}
     key = ChainKey(**json.loads(texts[row["key_sha256"]]))
     return Episode(

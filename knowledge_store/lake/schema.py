@@ -86,6 +86,7 @@ EPISODES: Columns = (
     Column("finished_at", _FLOAT, "seconds since the epoch, UTC"),
     Column("attempt", _INT, "1 unless an infrastructure error made the episode start again"),
     Column("provenance", pa.map_(_STRING, _STRING), "versions of code, packages, sandbox tier and model"),
+    Column("escaped", _BOOL, "whether texts hold `\\ud800`-like escapes, as UTF-8 cannot hold them"),
     _text("key", "the chain's whole key, as JSON"),
     _text("goal", "the task in the environment's words"),
     _text("first_observation", "o0"),
