@@ -1,128 +1,69 @@
-"""A chain: episodes strictly in order, because episode k acts with what episodes < k taught."""
+"""A chain in Prefect: one task of the sweep flow, or one flow run of its own.
+
+Finer units cost more than they show; ``prefect_detail`` asks for them where somebody wants to watch.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import partial
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from tasks.track import ChainRun
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 
-from agents import registry as methods
-from flows.planning import ChainPlan
-from flows.progress import EpisodeEvent
-from flows.runtime import Runtime
-from knowledge_store.lake.paths import ChainPaths
-from knowledge_store.lake.reader import load_episode, memory_at
-from knowledge_store.lake.writer import ChainWriter
-from knowledge_store.memory import apply
-from ocm.errors import OcmError
-from ocm.types import Files
+from flows.planning import Plan, plan
+from flows.playing import ChainOutcome, ChainStatus, play_chain
+from flows.runtime import current, open_runtime
+from ocm.spec import SweepSpec
 from tasks.bench import StageRunner, run_plainly
-from tasks.episode import Setting, note_use, play_episode
+
+T = TypeVar("T")
 
 
-class ChainStatus(StrEnum):
-    """How a chain ended in this run."""
+class ChainFailed(Exception):
+    """Carries the outcome of a failed chain through Prefect, which shows its message."""
 
-    COMPLETE = "complete"
-    STOPPED = "stopped"
-    """Ended at an episode border on request; the same command goes on."""
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class ChainOutcome:
-    """How a chain ended in this run, and how far it is."""
-
-    chain: str
-    status: ChainStatus
-    episodes: int
-    """Committed in all, earlier runs included."""
-    planned: int
-    message: str = ""
+    def __init__(self, outcome: ChainOutcome) -> None:
+        super().__init__(outcome.message)
+        self.outcome = outcome
 
 
-async def play_chain(
-    runtime: Runtime,
-    chain: ChainPlan,
-    run_episode: StageRunner = run_plainly,
-    run_stage: StageRunner = run_plainly,
-) -> ChainOutcome:
-    """Play what the lake does not hold yet. A failure is an outcome: it never cancels a sibling."""
-    async with runtime.slots:
-        status, message = ChainStatus.COMPLETE, ""
-        try:
-            stopped = await _play(runtime, chain, run_episode, run_stage)
-            if stopped:
-                status, message = ChainStatus.STOPPED, "the same command goes on from here"
-        except OcmError as error:
-            status, message = ChainStatus.FAILED, f"{error.boundary}: {error}"
-        done = committed(runtime, chain)
-        await runtime.tracker.finish_chain(chain.id, str(status), await _memory(runtime, chain, done))
-        runtime.listener.chain_ended(chain, str(status), message)
-        return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
+@task(name="chain", cache_policy=NO_CACHE, persist_result=False, cache_result_in_memory=False)
+async def chain_task(chain: str) -> ChainOutcome:
+    """One chain of the runtime around it, by id. Its failure shows in Prefect as a failed task run."""
+    runtime = current()
+    assert runtime is not None, "a chain task runs inside the sweep flow"
+    one = next(one for one in runtime.plan.chains if one.id == chain)
+    outcome = await play_chain(runtime, one, *runners(runtime.plan.spec.run.prefect_detail))
+    if outcome.status is ChainStatus.FAILED:
+        raise ChainFailed(outcome)
+    return outcome
 
 
-async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner) -> bool:
-    """Play the episodes that are owed; whether it stopped before the end on request."""
-    writer = ChainWriter(runtime.root, runtime.plan.spec.name, chain.id, chain.key)
-    state = await asyncio.to_thread(writer.resume)
-    memory: Files = state.memory
-    last_used = await _catch_up(runtime, chain, state.next_index)
-    setting = _setting(runtime, chain, run_stage)
-    for index in range(state.next_index, len(chain.tasks)):
-        if runtime.stop.is_set():
-            return True
-        work = partial(play_episode, setting, index, chain.tasks[index], memory, last_used)
-        episode = await run_episode(f"episode {index}", work)
-        await asyncio.to_thread(writer.commit, episode)
-        memory = apply(memory, episode.update.delta)
-        last_used = note_use(last_used, episode)
-        await runtime.tracker.episode(episode, memory)
-        runtime.listener.episode(EpisodeEvent.of(episode))
-    await asyncio.to_thread(writer.compact)
-    return False
+@flow(name="chain", flow_run_name="{chain}", persist_result=False)
+async def chain(spec: SweepSpec, chain: str) -> None:
+    """One chain as a flow run of its own, on whichever machine a worker picks it up."""
+    whole = plan(spec, os.environ)
+    mine = tuple(one for one in whole.chains if one.id == chain)
+    if not mine:
+        raise ValueError(f"the spec has no chain {chain}; it has {', '.join(one.id for one in whole.chains)}")
+    async with open_runtime(Plan(spec, mine)) as runtime:
+        outcome = await play_chain(runtime, mine[0], *runners(spec.run.prefect_detail))
+    if outcome.status is ChainStatus.FAILED:
+        raise ChainFailed(outcome)
 
 
-async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:
-    """From the lake: tell MLflow what it missed, and see when knowledge was last used."""
-    await runtime.tracker.chain(ChainRun(chain.id, chain.key, len(chain.tasks)))
-    memory: Files = {}
-    last_used: dict[str, int] = {}
-    for index in range(done):
-        episode = await asyncio.to_thread(load_episode, runtime.root, runtime.plan.spec.name, chain.id, index)
-        memory = apply(memory, episode.update.delta)
-        last_used = note_use(last_used, episode)
-        await runtime.tracker.episode(episode, memory)
-    return last_used
+def runners(detail: str) -> tuple[StageRunner, StageRunner]:
+    """What runs an episode and what runs a stage: plainly, or as a Prefect task run to watch."""
+    episode = run_plainly if detail == "chain" else _as_task_run
+    stage = _as_task_run if detail == "stage" else run_plainly
+    return episode, stage
 
 
-def _setting(runtime: Runtime, chain: ChainPlan, run_stage: StageRunner) -> Setting:
-    return Setting(
-        sweep=runtime.plan.spec.name,
-        chain=chain.id,
-        key=chain.key,
-        agent=methods.create(chain.key.agent, chain.key.method_settings),
-        backbone=runtime.backbones[chain.key.backbone],
-        verifier=runtime.verifiers,
-        lease=runtime.hosts.lease,
-        rules=chain.rules,
-        step_limit=chain.step_limit,
-        provenance={**runtime.provenance, "environment_version": chain.environment_version},
-        attempts=runtime.plan.spec.run.episode_attempts,
-        run_stage=run_stage,
-    )
+async def _as_task_run(name: str, work: Callable[[], Awaitable[T]]) -> T:
+    @task(name=name, cache_policy=NO_CACHE, persist_result=False, cache_result_in_memory=False)
+    async def run() -> T:
+        return await work()
 
-
-def committed(runtime: Runtime, chain: ChainPlan) -> int:
-    """Number of episodes of the chain that the lake holds."""
-    return len(ChainPaths(runtime.root, runtime.plan.spec.name, chain.id).commit_indices())
-
-
-async def _memory(runtime: Runtime, chain: ChainPlan, done: int) -> Files:
-    if not done:
-        return {}
-    sweep = runtime.plan.spec.name
-    return await asyncio.to_thread(memory_at, runtime.root, sweep, chain.id, done - 1)
+    return await run()

@@ -10,27 +10,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
-from prefect import flow, task
+from prefect import flow
 from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, aupdate_progress_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.deployments import arun_deployment
 from prefect.exceptions import PrefectException
 
 from dashboards.table import as_markdown
-from flows.chain import ChainOutcome, ChainStatus, committed, play_chain
-from flows.planning import ChainPlan, Plan, plan
+from flows.chain import ChainFailed, chain_task
+from flows.planning import ChainPlan, plan
+from flows.playing import ChainOutcome, ChainStatus, committed
 from flows.runtime import Runtime, current, open_runtime
 from knowledge_store.lake.results import results_table
 from ocm.spec import SweepSpec
-from tasks.bench import StageRunner, run_plainly
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 ARTIFACT_SECONDS = 5.0
@@ -72,26 +70,6 @@ async def sweep(spec: SweepSpec) -> SweepOutcome:
         return SweepOutcome(tuple(one for one in ended if isinstance(one, ChainOutcome)))
 
 
-@task(name="chain", cache_policy=NO_CACHE, persist_result=False, cache_result_in_memory=False)
-async def chain_task(chain: str) -> ChainOutcome:
-    """One chain of the runtime around it, by id. Its failure shows in Prefect as a failed task run."""
-    runtime = current()
-    assert runtime is not None, "a chain task runs inside the sweep flow"
-    one = next(one for one in runtime.plan.chains if one.id == chain)
-    outcome = await play_chain(runtime, one, *runners(runtime.plan.spec.run.prefect_detail))
-    if outcome.status is ChainStatus.FAILED:
-        raise ChainFailed(outcome)
-    return outcome
-
-
-class ChainFailed(Exception):
-    """Carries the outcome of a failed chain through Prefect, which shows its message."""
-
-    def __init__(self, outcome: ChainOutcome) -> None:
-        super().__init__(outcome.message)
-        self.outcome = outcome
-
-
 async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
     key = chain.key
     shown = chain_task.with_options(task_run_name=chain.label).with_options(
@@ -101,19 +79,6 @@ async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
         return await shown(chain.id)
     except ChainFailed as failed:
         return failed.outcome
-
-
-@flow(name="chain", flow_run_name="{chain}", persist_result=False)
-async def chain(spec: SweepSpec, chain: str) -> None:
-    """One chain as a flow run of its own, on whichever machine a worker picks it up."""
-    whole = plan(spec, os.environ)
-    mine = tuple(one for one in whole.chains if one.id == chain)
-    if not mine:
-        raise ValueError(f"the spec has no chain {chain}; it has {', '.join(one.id for one in whole.chains)}")
-    async with open_runtime(Plan(spec, mine)) as runtime:
-        outcome = await play_chain(runtime, mine[0], *runners(spec.run.prefect_detail))
-    if outcome.status is ChainStatus.FAILED:
-        raise ChainFailed(outcome)
 
 
 async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
@@ -130,21 +95,6 @@ async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
     status = ChainStatus.COMPLETE if complete else ChainStatus.FAILED
     runtime.listener.chain_ended(chain, str(status), message)
     return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
-
-
-def runners(detail: str) -> tuple[StageRunner, StageRunner]:
-    """What runs an episode and what runs a stage: plainly, or as a Prefect task run to watch."""
-    episode = run_plainly if detail == "chain" else _as_task_run
-    stage = _as_task_run if detail == "stage" else run_plainly
-    return episode, stage
-
-
-async def _as_task_run(name: str, work: Callable[[], Awaitable[T]]) -> T:
-    @task(name=name, cache_policy=NO_CACHE, persist_result=False, cache_result_in_memory=False)
-    async def run() -> T:
-        return await work()
-
-    return await run()
 
 
 # --- artifacts ---------------------------------------------------------------------------------

@@ -1,0 +1,131 @@
+"""Playing a chain: episodes strictly in order, because episode k acts with what episodes < k taught.
+
+Plain asyncio, without any framework; :mod:`flows.chain` shows it to Prefect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from tasks.track import ChainRun
+
+from agents import registry as methods
+from flows.planning import ChainPlan
+from flows.progress import EpisodeEvent
+from flows.runtime import Runtime
+from knowledge_store.lake.paths import ChainPaths
+from knowledge_store.lake.reader import load_episode, memory_at
+from knowledge_store.lake.writer import ChainWriter
+from knowledge_store.memory import apply
+from ocm.errors import OcmError
+from ocm.types import Files
+from tasks.bench import StageRunner, run_plainly
+from tasks.episode import Setting, note_use, play_episode
+
+
+class ChainStatus(StrEnum):
+    """How a chain ended in this run."""
+
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    """Ended at an episode border on request; the same command goes on."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOutcome:
+    """How a chain ended in this run, and how far it is."""
+
+    chain: str
+    status: ChainStatus
+    episodes: int
+    """Committed in all, earlier runs included."""
+    planned: int
+    message: str = ""
+
+
+async def play_chain(
+    runtime: Runtime,
+    chain: ChainPlan,
+    run_episode: StageRunner = run_plainly,
+    run_stage: StageRunner = run_plainly,
+) -> ChainOutcome:
+    """Play what the lake does not hold yet. A failure is an outcome: it never cancels a sibling."""
+    async with runtime.slots:
+        status, message = ChainStatus.COMPLETE, ""
+        try:
+            stopped = await _play(runtime, chain, run_episode, run_stage)
+            if stopped:
+                status, message = ChainStatus.STOPPED, "the same command goes on from here"
+        except OcmError as error:
+            status, message = ChainStatus.FAILED, f"{error.boundary}: {error}"
+        done = committed(runtime, chain)
+        await runtime.tracker.finish_chain(chain.id, str(status), await _memory(runtime, chain, done))
+        runtime.listener.chain_ended(chain, str(status), message)
+        return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
+
+
+async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner) -> bool:
+    """Play the episodes that are owed; whether it stopped before the end on request."""
+    writer = ChainWriter(runtime.root, runtime.plan.spec.name, chain.id, chain.key)
+    state = await asyncio.to_thread(writer.resume)
+    memory: Files = state.memory
+    last_used = await _catch_up(runtime, chain, state.next_index)
+    setting = _setting(runtime, chain, run_stage)
+    for index in range(state.next_index, len(chain.tasks)):
+        if runtime.stop.is_set():
+            return True
+        work = partial(play_episode, setting, index, chain.tasks[index], memory, last_used)
+        episode = await run_episode(f"episode {index}", work)
+        await asyncio.to_thread(writer.commit, episode)
+        memory = apply(memory, episode.update.delta)
+        last_used = note_use(last_used, episode)
+        await runtime.tracker.episode(episode, memory)
+        runtime.listener.episode(EpisodeEvent.of(episode))
+    await asyncio.to_thread(writer.compact)
+    return False
+
+
+async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:
+    """From the lake: tell MLflow what it missed, and see when knowledge was last used."""
+    await runtime.tracker.chain(ChainRun(chain.id, chain.key, len(chain.tasks)))
+    memory: Files = {}
+    last_used: dict[str, int] = {}
+    for index in range(done):
+        episode = await asyncio.to_thread(load_episode, runtime.root, runtime.plan.spec.name, chain.id, index)
+        memory = apply(memory, episode.update.delta)
+        last_used = note_use(last_used, episode)
+        await runtime.tracker.episode(episode, memory)
+    return last_used
+
+
+def _setting(runtime: Runtime, chain: ChainPlan, run_stage: StageRunner) -> Setting:
+    return Setting(
+        sweep=runtime.plan.spec.name,
+        chain=chain.id,
+        key=chain.key,
+        agent=methods.create(chain.key.agent, chain.key.method_settings),
+        backbone=runtime.backbones[chain.key.backbone],
+        verifier=runtime.verifiers,
+        lease=runtime.hosts.lease,
+        rules=chain.rules,
+        step_limit=chain.step_limit,
+        provenance={**runtime.provenance, "environment_version": chain.environment_version},
+        attempts=runtime.plan.spec.run.episode_attempts,
+        run_stage=run_stage,
+    )
+
+
+def committed(runtime: Runtime, chain: ChainPlan) -> int:
+    """Number of episodes of the chain that the lake holds."""
+    return len(ChainPaths(runtime.root, runtime.plan.spec.name, chain.id).commit_indices())
+
+
+async def _memory(runtime: Runtime, chain: ChainPlan, done: int) -> Files:
+    if not done:
+        return {}
+    sweep = runtime.plan.spec.name
+    return await asyncio.to_thread(memory_at, runtime.root, sweep, chain.id, done - 1)
