@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from knowledge_store.outline import NEWLINE, Outline, Unit
-from knowledge_store.removal import without
+from knowledge_store.placement import Plan, plan
+from knowledge_store.removal import stretch, without
 
 __all__ = ["Edit", "begin"]
 
@@ -17,6 +19,8 @@ class Edit:
 
     base: Outline
     update: Outline
+    last: Mapping[str, Unit]
+    """For each name of the update the unit whose binding of it counts."""
     added: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
 
@@ -24,34 +28,51 @@ class Edit:
         self.effective = self.base.effective()
         self.newline = _newline(self.base.source, self.update.source)
         self.edits: list[tuple[int, int, str]] = []
-        self.appended: list[Unit] = []
         self.gone: set[Unit] = set()
+        self.plan = Plan({}, {}, ())
 
-    def put(self, unit: Unit) -> None:
-        if unit.kind == "import":
-            self._put_import(unit)
-            return
+    def put(self, units: Sequence[Unit]) -> None:
+        """Put all units of an update; once per edit."""
+        definitions = [unit for unit in units if unit.kind != "import"]
+        self.plan = plan(self.base, definitions, self._holder)
+        for unit in units:
+            self.replaced += [name for name in unit.names if name in self.effective and unit.kind != "import"]
+            if unit.kind == "import":
+                self._put_import(unit)
+            elif self._holder(unit) is not None:
+                self._replace(unit)
+        new = [name for unit in definitions for name in unit.names if name not in self.effective]
+        self.added += new
+
+    def _holder(self, unit: Unit) -> Unit | None:
+        """The last unit that binds one of the names."""
         holders = [self.effective[name] for name in unit.names if name in self.effective]
-        if not holders:
-            self.added += unit.names
-            self.appended.append(unit)
-            return
-        self.replaced += [name for name in unit.names if name in self.effective]
-        self.added += [name for name in unit.names if name not in self.effective]
-        holder = max(holders, key=lambda holder: holder.start)
-        if holder.names == unit.names and (holder.kind != "block" or unit.kind == "block"):
+        return max(holders, key=lambda holder: holder.start, default=None)
+
+    def _replace(self, unit: Unit) -> None:
+        holder, text = self._holder(unit), self._own(self.update.text(unit))
+        assert holder is not None
+        gap = self.newline * 3
+        early = "".join(self._own(self.update.text(other)) + gap for other in self.plan.before[unit])
+        takes_place = holder.names == unit.names and (holder.kind != "block" or unit.kind == "block")
+        start = holder.start if unit.start < unit.core else holder.core
+        if takes_place:
             self.gone.add(holder)
-            start = holder.start if unit.start < unit.core else holder.core
-            self.edits.append((start, holder.end, self._own(self.update.text(unit))))
+        if below := self.plan.moved.get(unit):
+            comment = self.base.source[holder.start : start] if takes_place else ""
+            self.edits.append((below.end, below.end, gap + early + comment + text))
+            if takes_place:
+                self.edits.append((*stretch(self.base.source, holder), ""))
+        elif takes_place:
+            self.edits += [(holder.start, holder.start, early), (start, holder.end, text)]
         else:
-            self.edits.append((holder.end, holder.end, self.newline + self._own(self.update.text(unit))))
+            self.edits.append((holder.end, holder.end, self.newline + early + text))
 
     def _put_import(self, unit: Unit) -> None:
-        last = self.update.effective()
         missing = [
             alias
             for alias in _import_node(unit).names
-            if last[alias.asname or alias.name] is unit and not self._has_import(unit, alias)
+            if self.last[alias.asname or alias.name] is unit and not self._has_import(unit, alias)
         ]
         new = [alias for alias in missing if (alias.asname or alias.name) not in self.effective]
         if new:
@@ -116,9 +137,9 @@ class Edit:
 
     def _tail(self) -> str:
         """The new definitions at the end, as close to each other as the update has them."""
-        pieces = [] if self.base.source.endswith(("\n", "\r")) or not self.appended else [self.newline]
+        pieces = [] if self.base.source.endswith(("\n", "\r")) or not self.plan.end else [self.newline]
         previous: Unit | None = None
-        for unit in self.appended:
+        for unit in self.plan.end:
             pieces += [
                 self.newline * self._blank_lines(previous, unit),
                 self._own(self.update.text(unit)),
@@ -128,7 +149,9 @@ class Edit:
         return "".join(pieces)
 
     def _blank_lines(self, previous: Unit | None, unit: Unit) -> int:
-        gap = self.update.source[previous.end : unit.start] if previous else "#"
+        if previous is None or unit.start < previous.end:
+            return 2
+        gap = self.update.source[previous.end : unit.start]
         return 2 if gap.strip() else min(2, len(NEWLINE.findall(gap)) - 1)
 
 

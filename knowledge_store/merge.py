@@ -25,7 +25,7 @@ Decisions, in the words of :mod:`knowledge_store.outline`:
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from knowledge_store.editing import Edit, begin
@@ -65,15 +65,8 @@ def merge(objects: str, definitions: str, delete: Sequence[str] = ()) -> Merged:
     defined = {name for unit in wanted for name in unit.names}
     gone = removal(before, delete, defined)
     base = _checked(before, set(gone.units), without(before, gone.units))
-    edit = Edit(base, update)
-    if base.units:
-        for unit in wanted:
-            edit.put(unit)
-        ignored += _ignored_docstring(base, update)
-        text, added, replaced = edit.text(), edit.added, edit.replaced
-    else:
-        text, added, replaced = begin(base, update, wanted), sorted(defined), []
-    _checked(base, edit.gone, text, defined)
+    text, added, replaced = _put(base, update, wanted)
+    ignored += _ignored_docstring(base, update)
     return Merged(
         text=text,
         added=tuple(added),
@@ -84,20 +77,56 @@ def merge(objects: str, definitions: str, delete: Sequence[str] = ()) -> Merged:
     )
 
 
+MAX_PASSES = 5
+
+
+def _put(base: Outline, update: Outline, wanted: list[Unit]) -> tuple[str, list[str], list[str]]:
+    """The text with the update in it, the names added and the names replaced."""
+    last = {name: unit for unit in wanted for name in unit.names}
+    if not base.units:
+        begun = _checked(base, set(), begin(base, update, wanted), set(last))
+        return _settled(begun, update, wanted, last), sorted(last), []
+    edit = Edit(base, update, last)
+    edit.put(wanted)
+    after = _checked(base, edit.gone, edit.text(), set(last))
+    return _settled(after, update, wanted, last), edit.added, edit.replaced
+
+
+def _settled(base: Outline, update: Outline, wanted: list[Unit], last: Mapping[str, Unit]) -> str:
+    """The text when putting the update again changes nothing.
+
+    What moved may make another move needful, and what is now neighbours may have become one unit.
+    """
+    for _ in range(MAX_PASSES):
+        edit = Edit(base, update, last)
+        edit.put(wanted)
+        text = edit.text()
+        if text == base.source:
+            break
+        base = _checked(base, edit.gone, text, set(last))
+    return base.source
+
+
 # --- what the update says ------------------------------------------------------------------------
 
 
 def _wanted(update: Outline) -> tuple[list[Unit], list[Ignored]]:
-    """The units to carry out, and what is left aside with the reason; the docstring is in neither list."""
-    wanted, ignored = [], []
-    last = update.effective()
-    for unit in update.units:
-        reason = _unfit(unit) or _overridden(update, unit, last)
+    """The units to carry out, and what is left aside with the reason; the docstring is in neither list.
+
+    Backwards, since the last binding of a name counts.
+    """
+    wanted: list[Unit] = []
+    ignored: list[Ignored] = []
+    later: dict[str, Unit] = {}
+    for unit in reversed(update.units):
+        reason = _unfit(unit) or _overridden(update, unit, later)
         if reason:
             ignored.append(Ignored(update.line(unit.core), _describe(update, unit), reason))
         elif unit.kind != "docstring":
             wanted.append(unit)
-    return wanted, ignored
+            for name in unit.names:
+                later.setdefault(name, unit)
+    return wanted[::-1], ignored[::-1]
 
 
 def _unfit(unit: Unit) -> str:
@@ -139,12 +168,12 @@ def _is_main_test(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def _overridden(update: Outline, unit: Unit, last: dict[str, Unit]) -> str:
+def _overridden(update: Outline, unit: Unit, later: Mapping[str, Unit]) -> str:
     if unit.kind == "import":
-        return ""  # name by name, in _Edit._put_import
+        return ""  # name by name, in the editing
     for name in unit.names:
-        if last[name] is not unit:
-            return f"{name} is bound again at line {update.line(last[name].core)}, which counts"
+        if name in later:
+            return f"{name} is bound again at line {update.line(later[name].core)}, which counts"
     return ""
 
 
@@ -156,6 +185,8 @@ def _describe(source: Outline, unit: Unit) -> str:
 
 def _ignored_docstring(base: Outline, update: Outline) -> Iterable[Ignored]:
     first = update.units[0] if update.units else None
+    if not base.units:
+        return
     if first and first.kind == "docstring" and base.units[0].kind == "docstring":
         part, own = first.parts[0], base.units[0].parts[0]
         if update.source[part.start : part.end] == base.source[own.start : own.end]:

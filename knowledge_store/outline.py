@@ -48,7 +48,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One statement with its offsets in the text; ``start`` is at its first decorator's ``@``."""
+    """One statement with its offsets in the text; ``start`` is at its first decorator's ``@``.
+
+    Functions in ``node`` have no body but their docstring.
+    """
 
     node: ast.stmt
     start: int
@@ -176,13 +179,30 @@ def _statements(source: str) -> list[tuple[ast.stmt, int]] | None:
 
 @lru_cache(maxsize=4096)
 def _parse_piece(piece: str) -> tuple[tuple[ast.stmt, int], ...] | None:
-    """The statements of a piece with their end offsets. The nodes are shared: never change one."""
+    """The statements of a piece with their end offsets. The nodes are shared: never change one.
+
+    Function bodies are dropped. Nobody needs them here, and they are most of a tree: kept, they would
+    cost memory and slow each garbage collection.
+    """
     try:
         body = _parse(piece).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # the caller widens the piece, and reports when the whole does not parse
     starts = line_starts(piece)
-    return tuple((node, _end_offset(piece, starts, node)) for node in body)
+    ends = [_end_offset(piece, starts, node) for node in body]
+    drop_bodies(body)
+    return tuple(zip(body, ends, strict=True))
+
+
+def drop_bodies(body: Iterable[ast.stmt]) -> None:
+    """Leave of each function's body only the docstring."""
+    stack = list(body)
+    while stack:
+        for node in flatten([stack.pop()]):
+            if isinstance(node, FUNCTIONS):
+                node.body = node.body[:1] if node.body and is_docstring(node.body[0]) else []
+            elif isinstance(node, ast.ClassDef):
+                stack += node.body
 
 
 def line_starts(source: str) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from knowledge_store.outline import NEWLINE, Outline, Unit
 
-__all__ = ["Ignored", "Removal", "removal", "without"]
+__all__ = ["Ignored", "Removal", "removal", "stretch", "without"]
 
 _BLANK_ABOVE = re.compile(r"(?:(?<=[\r\n])[ \t]*(?>\r\n|\r|\n)){0,2}\Z")
 _BLANK_BELOW = re.compile(r"(?:[ \t]*(?>\r\n|\r|\n))*")
@@ -84,22 +84,24 @@ def _shared(unit: Unit, name: str) -> str:
 
 
 def without(source: Outline, units: Iterable[Unit]) -> str:
+    """The text without these units."""
     text = source.source
     for unit in sorted(units, key=lambda unit: unit.start, reverse=True):
-        text = _cut(text, unit)
+        start, stop = stretch(text, unit)
+        text = text[:start] + text[stop:]
     return text
 
 
-def _cut(text: str, unit: Unit) -> str:
-    """Remove a unit's lines and the blank lines that set it off."""
+def stretch(text: str, unit: Unit) -> tuple[int, int]:
+    """From where to where a unit's lines go, with the blank lines that set it off."""
     below = NEWLINE.match(text, unit.end)
     stop = below.end() if below else unit.end
     blank = _BLANK_BELOW.match(text, stop)
     after_blank = blank.end() if blank else stop
     if not text[: unit.start].strip(" \t"):
-        return text[: unit.start] + text[after_blank:]
+        return unit.start, after_blank
     start = unit.start
     if after_blank > stop or after_blank == len(text):
         above = _BLANK_ABOVE.search(text, max(0, start - _WINDOW), start)
         start = above.start() if above else start
-    return text[:start] + text[stop:]
+    return start, stop

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from knowledge_store.allowed import ALLOWED_MODULES
@@ -59,6 +59,8 @@ class _Finding:
     kind: str = "static"
     module: str = ""
     """The module that may not be imported, if that is the problem."""
+    builtin: str = ""
+    """The built-in that may not be used, if that is the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +135,23 @@ def _path(path: str) -> Iterator[_Finding]:
 def _readable(text: str, most: int, limits: Limits) -> ast.Module | _Finding:
     """The syntax tree, or why there is none. The size is looked at first: parsing costs memory."""
     if len(text) > most:
-        return _Finding(0, f"the file has {len(text)} characters of {most}", "make it shorter")
+        return _too_long(text, most)
     try:
         tree = parse(text)
     except ParseError as error:
-        return _Finding(error.line, error.reason, "write valid Python", "syntax")
+        return _unparsed(error)
     deep = _too_deep(tree, limits.nesting)
     if deep:
         return _Finding(deep, f"nested more than {limits.nesting} levels deep", "write it flatter")
     return tree
+
+
+def _too_long(text: str, most: int) -> _Finding:
+    return _Finding(0, f"the file has {len(text)} characters of {most}", "make it shorter")
+
+
+def _unparsed(error: ParseError) -> _Finding:
+    return _Finding(error.line, error.reason, "write valid Python", "syntax")
 
 
 def _too_deep(tree: ast.AST, limit: int) -> int:
@@ -156,21 +166,39 @@ def _too_deep(tree: ast.AST, limit: int) -> int:
 
 @lru_cache(maxsize=16)
 def _objects(text: str, limits: Limits) -> tuple[_Finding, ...]:
-    tree = _readable(text, limits.objects_chars, limits)
-    if isinstance(tree, _Finding):
-        return (tree,)
-    count = len(outline(text).definitions())
-    found = [*_imports(tree), *_evasions(tree)]
+    """Findings in K_o, unit by unit, so that a change costs its own units."""
+    if len(text) > limits.objects_chars:
+        return (_too_long(text, limits.objects_chars),)
+    try:
+        module = outline(text)
+    except ParseError as error:
+        return (_unparsed(error),)
+    names = frozenset(name for unit in module.units for name in unit.names)
+    found = [
+        replace(finding, line=finding.line + module.line(unit.core) - 1)
+        for unit in module.units
+        for finding in _unit_findings(text[unit.core : unit.end], limits)
+        if finding.builtin not in names
+    ]
+    count = len(module.definitions())
     if count > limits.definitions:
         found.append(
             _Finding(0, f"it has {count} definitions of {limits.definitions}", "merge or delete some")
         )
-    found += [
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _unit_findings(text: str, limits: Limits) -> tuple[_Finding, ...]:
+    tree = _readable(text, len(text), limits)
+    if isinstance(tree, _Finding):
+        return (tree,)
+    itself = [
         _Finding(node.lineno, "objects.py imports itself", "use its names directly")
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom) and "objects" in _modules(node)
     ]
-    return tuple(found)
+    return (*_imports(tree), *_evasions(tree), *itself)
 
 
 @lru_cache(maxsize=16)
@@ -242,7 +270,9 @@ def _evasions(tree: ast.Module) -> Iterator[_Finding]:
     own = {name for node in ast.walk(tree) if isinstance(node, ast.stmt) for name in bound_names(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in _EVASIONS - own:
-            yield _Finding(node.lineno, f"{node.id} is not allowed", "write plain Python without it")
+            yield _Finding(
+                node.lineno, f"{node.id} is not allowed", "write plain Python without it", builtin=node.id
+            )
 
 
 # --- procedures ----------------------------------------------------------------------------------

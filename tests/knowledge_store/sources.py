@@ -9,7 +9,7 @@ SECRET = "hidden_body"
 NAMES = ("Oak", "Plank", "craft", "smelt", "RECIPES", "x", "Ünï", "_")
 
 SHAPES = (
-    "class {n}:\n    size: int = 1\n\n    def go(self):\n        hidden_body = 1\n        return hidden_body\n",
+    "class {n}:\n    size: int = 1\n\n    def go(self):\n        hidden_body = 1\n        hidden_body()\n",
     "@data(frozen=True)\n@other\nclass {n}(Base, k=M):\n    '''Doc.\n\nclass No: pass\n    '''\n    y = 2\n",
     "def {n}(a, b=1):\n    # inside\n    hidden_body = 2\n    # trailing in body\n",
     "async def {n}(*, q: int = 3) -> str:\n\thidden_body = 'é'\n\treturn hidden_body\n",

@@ -149,6 +149,17 @@ def test_imports(objects: str, update: str, text: str) -> None:
     assert merge(objects, update).text == text
 
 
+def test_an_import_counts_when_what_would_override_it_is_ignored() -> None:
+    merged = merge("A = 1\n", "from math import pi\nprint(1); pi = 2\n")
+    assert merged.text == "from math import pi\n\n\nA = 1\n" and merged.added == ("pi",)
+
+
+def test_of_overlapping_bindings_the_last_counts() -> None:
+    merged = merge("X = 1\n", "a, b = 1, 2\nb, c = 3, 4\nc = 5\n")
+    assert merged.text == "X = 1\n\n\na, b = 1, 2\n\n\nc = 5\n"
+    assert [ignored.what for ignored in merged.ignored] == ["b, c = 3, 4"]
+
+
 def test_line_ends_follow_objects() -> None:
     assert merge("A = 1\r\n", "B = '''x\ny'''\n").text == "A = 1\r\n\r\n\r\nB = '''x\r\ny'''\r\n"
 
@@ -178,3 +189,76 @@ def test_either_side_that_does_not_parse_is_told() -> None:
     with pytest.raises(ParseError) as caught:
         merge("x = 1", "\ndef (")
     assert "update" in caught.value.path and caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("objects", "update", "text"),
+    [
+        (  # a new base class goes before the replaced class that needs it
+            "# a\nclass A: ...\nB = A\n",
+            "class A(Base): ...\n\n\nclass Base: ...\n",
+            "class Base: ...\n\n\n# a\nclass A(Base): ...\nB = A\n",
+        ),
+        (  # also through another new one, and a default counts as much as a base
+            "def f(x=1): ...\n",
+            "A = B\nB = 2\ndef f(x=A): ...\n",
+            "B = 2\n\n\nA = B\n\n\ndef f(x=A): ...\n",
+        ),
+        (  # new ones stand below what they need
+            "X = 1\n",
+            "class A(B): ...\nclass B: ...\n",
+            "X = 1\n\n\nclass B: ...\n\n\nclass A(B): ...\n",
+        ),
+        (  # a replaced class moves below the base that it gets
+            "# a\nclass A: ...\n\n\nclass B: ...\nX = 1\n",
+            "class A(B): ...\n",
+            "class B: ...\n\n\n# a\nclass A(B): ...\nX = 1\n",
+        ),
+        (  # unless something between needs it where it is
+            "class A: ...\nclass C(A): ...\nclass B: ...\n",
+            "class A(B): ...\n",
+            "class A(B): ...\nclass C(A): ...\nclass B: ...\n",
+        ),
+        (  # bodies run later
+            "def f(): ...\nX = 1\n",
+            "def f():\n    return X + Y\nY = 2\n",
+            "def f():\n    return X + Y\nX = 1\n\n\nY = 2\n",
+        ),
+        (  # lazy annotations are not evaluated
+            "from __future__ import annotations\ndef f(): ...\nX = 1\n",
+            "def f(x: X): ...\n",
+            "from __future__ import annotations\ndef f(x: X): ...\nX = 1\n",
+        ),
+    ],
+)
+def test_order_at_import(objects: str, update: str, text: str) -> None:
+    merged = merge(objects, update)
+    assert merged.text == text
+    assert merge(merged.text, update).text == text
+
+
+LINKED = (
+    "class {n}({m}): ...\n",
+    "{n} = {m}\n",
+    "def {n}(a={m}): ...\n",
+    "# c\nclass {n}: ...\n",
+    "{n} = 1\n",
+)
+LETTERS = st.sampled_from("ABCDE")
+
+
+@st.composite
+def linked(draw: st.DrawFn, least: int = 0) -> str:
+    """Definitions that need each other at import."""
+    shapes = st.builds(lambda shape, n, m: shape.format(n=n, m=m), st.sampled_from(LINKED), LETTERS, LETTERS)
+    gaps = st.sampled_from(["", "\n", "\n\n", "\n# loose\n\n"])
+    return "".join(
+        gap + shape for gap, shape in draw(st.lists(st.tuples(gaps, shapes), min_size=least, max_size=6))
+    )
+
+
+@settings(max_examples=300)
+@given(linked(), linked(1))
+def test_moving_is_settled_after_one_merge(objects: str, update: str) -> None:
+    once = merge(objects, update)
+    assert merge(once.text, update).text == once.text
