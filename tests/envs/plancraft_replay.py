@@ -161,7 +161,7 @@ def _same_text(ours: str, theirs: str) -> bool:
     return ours == theirs
 
 
-def _search_shape(text: str) -> Any:
+def _search_shape(text: str) -> tuple[object, ...]:
     """A search's answer without what the package draws at random or prints in hash order."""
     lines = text.split("\n")
     smelts = [frozenset(line[len("smelt {") : -1].split(", ")) for line in lines if line.startswith("smelt ")]

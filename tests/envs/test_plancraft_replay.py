@@ -11,7 +11,7 @@ from tests.envs.plancraft_replay import compare_grids, replay_sets
 
 
 def test_our_environment_answers_as_the_packages_wrapper() -> None:
-    tally = replay_sets(("test.small", "val"), limit=3, rounds=1, seed=1)
+    tally = replay_sets(("test.small", "val"), limit=4, rounds=1, seed=1)
     assert not tally.mismatches, tally.mismatches[0]
     assert tally.actions > 500 and tally.successes > 20 and tally.crafts > 30 and tally.limits > 5
     assert all(tally.validity[kind] > 50 for kind in (Validity.VALID, Validity.MALFORMED, Validity.REFUSED))
