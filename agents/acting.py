@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.parsing import parse_turn
+from agents.parsing import ParsedTurn, parse_turn, strip_thinking
 from agents.prompts import SHARED, fill
 from agents.protocol import Bench, Decision, View
 from ocm.types import Message, TurnKind
 
 MALFORMED_EXCERPT = 200
 """Characters of an unusable reply that are recorded as the action of a malformed step."""
+MALFORMED_SAID = 2_000
+"""Characters of an unusable reply that stay in the dialogue."""
 
 
 async def take_turn(
@@ -38,7 +40,7 @@ async def take_turn(
         thought=turn.thought,
         content=turn.content,
         reply=reply.text,
-        said=_said(turn.kind, turn.thought, turn.content, reply.text),
+        said=said(turn, reply.text),
     )
 
 
@@ -67,8 +69,9 @@ def malformed_observation() -> str:
     return fill(SHARED, "malformed_observation")
 
 
-def _said(kind: TurnKind, thought: str, content: str, reply: str) -> str:
-    if kind is TurnKind.MALFORMED:
-        return reply.strip() or "(empty reply)"
-    line = f"Inspect[{content}]" if kind is TurnKind.INSPECT else f"Action: {content}"
-    return f"{thought}\n\n{line}" if thought else line
+def said(turn: ParsedTurn, reply: str) -> str:
+    """What stands in the dialogue for a reply: without thinking, and without what came after."""
+    if turn.kind is TurnKind.MALFORMED:
+        return strip_thinking(reply)[:MALFORMED_SAID] or "(no answer)"
+    line = f"Inspect[{turn.content}]" if turn.kind is TurnKind.INSPECT else f"Action: {turn.content}"
+    return f"{turn.thought}\n\n{line}" if turn.thought else line

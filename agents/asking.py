@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from agents.parsing import UnreadableReply
+from agents.parsing import UnreadableReply, strip_thinking
 from agents.prompts import SHARED, fill
 from agents.protocol import Bench
 from ocm.types import Message, Reply
@@ -23,16 +23,16 @@ async def ask(
     """Ask, read, and on an unreadable reply ask once more with a short corrective message.
 
     Returns:
-        What was read, and the text of the reply that it was read from.
+        What was read, and the reply that it was read from, without thinking.
 
     Raises:
         UnreadableReply: the second reply is unreadable too.
     """
     reply = await bench.complete(purpose, messages, schema)
     try:
-        return read(reply), reply.text
+        return read(reply), strip_thinking(reply.text)
     except UnreadableReply as problem:
         correction = Message("user", fill(SHARED, "reply_correction", reason=str(problem)))
-        said = Message("assistant", reply.text.strip() or "(empty reply)")
+        said = Message("assistant", strip_thinking(reply.text) or "(no answer)")
         second = await bench.complete(f"{purpose}_correction", (*messages, said, correction), schema)
-        return read(second), second.text
+        return read(second), strip_thinking(second.text)

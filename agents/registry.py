@@ -34,9 +34,7 @@ class Method:
 
 def _ocm(name: str, summary: str, **preset: Any) -> Method:
     source = "arXiv 2607.02846"
-    return Method(
-        name, "ocm", summary, source, OcmSettings, OcmAgent, preset, (SHARED, "agents.ocm.prompts")
-    )
+    return Method(name, "ocm", summary, source, OcmSettings, OcmAgent, preset, (SHARED, "agents.ocm.prompts"))
 
 
 METHODS: Mapping[str, Method] = {
@@ -82,15 +80,25 @@ def full_settings(name: str, settings: Mapping[str, Any]) -> Model:
     try:
         return entry.settings_model.model_validate({**entry.preset, **settings})
     except ValidationError as error:
+        known = list(entry.settings_model.model_fields)
         problems = [
-            Problem(
-                "settings." + ".".join(map(str, one["loc"])) if one["loc"] else "settings",
-                repr(one["input"]),
-                f"{one['msg']}; known settings: {', '.join(entry.settings_model.model_fields) or 'none'}",
-            )
-            for one in error.errors()
+            _problem(one["type"], one["loc"], one["input"], one["msg"], known) for one in error.errors()
         ]
         raise SpecError(f"wrong settings of method {name}", problems) from error
+
+
+def _problem(
+    kind: str, place: tuple[int | str, ...], value: object, message: str, known: list[str]
+) -> Problem:
+    """One wrong setting: an unknown name, a wrong value, or settings that do not go together."""
+    field = ".".join(map(str, place))
+    if kind == "extra_forbidden":
+        close = get_close_matches(field, known, n=1)
+        guess = f"did you mean {close[0]}? " if close else ""
+        mend = f"no such setting; {guess}Known settings: {', '.join(known) or 'none'}"
+        return Problem(f"settings.{field}", repr(value), mend)
+    mend = message.removeprefix("Value error, ")
+    return Problem(f"settings.{field}", repr(value), mend) if field else Problem("settings", "", mend)
 
 
 def create(name: str, settings: Mapping[str, Any]) -> Agent:

@@ -18,6 +18,9 @@ from knowledge_store.index import level0
 from knowledge_store.inspection import resolve
 from ocm.types import Files, Inspection, MemoryUpdate, Trajectory, TurnKind, UpdateOutcome
 
+ALL_SOURCE = 10**9
+"""Characters that no memory reaches."""
+
 
 class OcmAgent:
     """Plays with an executable object model and grows it after each episode."""
@@ -33,14 +36,15 @@ class OcmAgent:
 
     async def learn(self, trajectory: Trajectory, memory: Files, bench: Bench) -> MemoryUpdate:
         """Reflect, update, verify. Any failure leaves the memory as it was, and says why."""
+        memory = self._kept(memory)
         try:
             plan = await self._plan(trajectory, memory, bench)
-            if self.settings.reflection and plan.empty:
-                reason = "the learning plan is empty"
-                return MemoryUpdate(UpdateOutcome.UNCHANGED, plan=plan.to_json(), reason=reason)
-            return await update(plan, trajectory, memory, self.settings, bench)
         except UnreadableReply as problem:
-            return MemoryUpdate(UpdateOutcome.UNCHANGED, reason=f"unreadable reply: {problem}")
+            return MemoryUpdate(UpdateOutcome.UNCHANGED, reason=f"unreadable learning plan: {problem}")
+        if self.settings.reflection and plan.empty:
+            reason = "the learning plan is empty"
+            return MemoryUpdate(UpdateOutcome.UNCHANGED, plan=plan.to_json(), reason=reason)
+        return await update(plan, trajectory, memory, self.settings, bench)
 
     async def _plan(self, trajectory: Trajectory, memory: Files, bench: Bench) -> LearningPlan:
         if not self.settings.reflection:
@@ -50,11 +54,9 @@ class OcmAgent:
     def _memory_text(self, view: View) -> str:
         """Level 0 of progressive disclosure, or all source where it is off (section 3.4)."""
         memory = self._kept(view.memory)
-        if not memory:
-            return ""
         if self.settings.disclosure == "full":
             how = fill(PROMPTS, "memory_how_full")
-            knowledge = resolve(memory, sorted(memory), max_chars=4 * self.settings.level0_tokens).text
+            knowledge = resolve(memory, sorted(memory), ALL_SOURCE).text if memory else ""
         else:
             how = fill(
                 PROMPTS,
@@ -63,7 +65,7 @@ class OcmAgent:
                 per_episode=self.settings.inspects_per_episode,
             )
             knowledge = level0(memory, self.settings.level0_tokens, view.last_used).text
-        return fill(PROMPTS, "memory", how=how, knowledge=knowledge)
+        return fill(PROMPTS, "memory", how=how, knowledge=knowledge) if knowledge else ""
 
     def _no_inspect(self, view: View) -> str:
         """Why an inspect request cannot be answered now; empty when it can."""

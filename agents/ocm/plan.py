@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from agents.parsing import UnreadableReply
+from knowledge_store.memory import OBJECTS
+from knowledge_store.memory import procedures as kept_procedures
 from ocm.types import Files
 
 
@@ -18,7 +20,7 @@ class PlanItem(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     action: Literal["create", "modify", "delete"]
-    name: str
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     change: str = ""
     why: str = ""
 
@@ -39,9 +41,13 @@ class LearningPlan(BaseModel):
         return not (self.objects or self.procedures)
 
     def names_to_read(self) -> tuple[str, ...]:
-        """Names whose source the update sees: those asked for, and all that are to be changed."""
+        """Names whose source the update needs: those asked for, and all that are to be changed."""
         changed = [item.name for item in (*self.objects, *self.procedures) if item.action != "create"]
         return tuple(dict.fromkeys([*self.inspect, *changed]))
+
+    def created(self) -> tuple[str, ...]:
+        """Names that are to be new."""
+        return tuple(item.name for item in (*self.objects, *self.procedures) if item.action == "create")
 
     def without(self, *, objects: bool = False, procedures: bool = False) -> LearningPlan:
         """The plan less the part that an ablation does not keep."""
@@ -88,16 +94,29 @@ def read_plan(value: Mapping[str, Any]) -> LearningPlan:
     Raises:
         UnreadableReply: it is not a plan; the message names the first wrong field.
     """
-    shaped = {key: entry for key, entry in value.items() if entry is not None}
+    shaped = {key: entry for key, entry in _opened(value).items() if entry is not None}
+    if not LearningPlan.model_fields.keys() & shaped.keys():
+        raise UnreadableReply(f"the plan has none of the fields {', '.join(LearningPlan.model_fields)}")
     for part in ("objects", "procedures"):
         shaped[part] = [_item(entry) for entry in _listed(shaped.get(part))]
-    shaped["inspect"] = [str(name) for name in _listed(shaped.get("inspect"))]
+    shaped["inspect"] = _names(shaped.get("inspect"))
     try:
         return LearningPlan.model_validate(shaped)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise UnreadableReply(f"field `{field}` of the plan: {first['msg']}") from error
+
+
+def _opened(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What lies in an envelope such as ``{"learning_plan": {…}}``."""
+    entries = list(value.values())
+    return entries[0] if len(entries) == 1 and isinstance(entries[0], Mapping) else value
+
+
+def _names(entry: Any) -> list[str]:
+    listed = entry.split(",") if isinstance(entry, str) else _listed(entry)
+    return [name for each in listed if (name := str(each).strip())]
 
 
 def _listed(entry: Any) -> list[Any]:
@@ -117,5 +136,6 @@ def _item(entry: Any) -> Any:
 
 
 def known_files(files: Files, *, objects: bool, procedures: bool) -> dict[str, str]:
-    """The part of a memory that the settings keep."""
-    return {path: text for path, text in files.items() if (objects if path == "objects.py" else procedures)}
+    """The part of a memory that is OCM's and that the settings keep."""
+    own = {OBJECTS: files[OBJECTS]} if objects and OBJECTS in files else {}
+    return {**own, **(kept_procedures(files) if procedures else {})}

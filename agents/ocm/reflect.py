@@ -49,5 +49,5 @@ def episode_texts(trajectory: Trajectory, memory: Files, settings: OcmSettings) 
         "goal": trajectory.goal,
         "outcome": outcome(trajectory),
         "trajectory": render(trajectory, settings.trajectory_chars),
-        "knowledge": level0(memory, settings.level0_tokens).text if memory else "Nothing yet.",
+        "knowledge": level0(memory, settings.level0_tokens).text or "Nothing yet.",
     }

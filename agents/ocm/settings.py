@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ocm.spec import Model
 
@@ -13,15 +13,19 @@ class OcmSettings(Model):
     """Object-Centric environment Modeling (arXiv 2607.02846, section 3)."""
 
     verification: bool = True
-    """Execute every procedure against the updated K_o before a commit (section 3.3)."""
+    """Execute every procedure against the updated K_o before a commit (section 3.3). Off: static rules
+    and repairs are off too. Each update is committed unseen, procedures that do not even parse included.
+    Only what cannot be put into the memory is dropped and recorded, such as an update of ``objects.py``
+    that does not parse and so cannot be merged; the rest of that update is committed."""
     objects: bool = True
-    """Keep object knowledge K_o."""
+    """Keep object knowledge K_o. Off: procedures stand alone."""
     procedures: bool = True
     """Keep procedure knowledge K_p."""
     disclosure: Literal["progressive", "full"] = "progressive"
-    """Signatures and ``Inspect[...]`` (section 3.4), or all source in the acting prompt."""
+    """Signatures and ``Inspect[...]`` (section 3.4), or all source in the acting prompt without a budget."""
     reflection: bool = True
-    """Write a learning plan before the update (section 3.2)."""
+    """Write a learning plan before the update (section 3.2). Off: the update decides from the episode, and
+    sees the source that the agent inspected while acting."""
     max_repairs: int = Field(default=2, ge=0)
     """Repair rounds after a failed verification; then the update is rejected as a whole."""
     inspects_per_step: int = Field(default=3, ge=0)
@@ -30,9 +34,13 @@ class OcmSettings(Model):
     """Budget of the signatures in the acting prompt, in estimated tokens."""
     inspect_chars: int = Field(default=8_000, ge=200)
     """Characters of source shown for one inspect request."""
+    source_chars: int = Field(default=24_000, ge=1_000)
+    """Characters of source shown to an update or a repair."""
     trajectory_chars: int = Field(default=48_000, ge=1_000)
     """Characters of an episode shown to reflection and update."""
 
-    def model_post_init(self, _context: object) -> None:
+    @model_validator(mode="after")
+    def _keeps_something(self) -> Self:
         if not (self.objects or self.procedures):
             raise ValueError("objects and procedures cannot both be off: use the method react")
+        return self

@@ -15,7 +15,7 @@ from ocm.identity import texts_hash
 SHARED = "agents.prompts"
 
 
-def fill(package: str, name: str, **values: object) -> str:
+def fill(package: str, name: str, /, **values: object) -> str:
     """The prompt file ``name.md`` of a package with its placeholders filled in.
 
     Raises:
