@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from knowledge_store.errors import ParseError
 from knowledge_store.memory import OBJECTS, PROCEDURES
-from knowledge_store.outline import NEWLINE, Outline, Unit, bound_names, flatten, line_starts, outline
+from knowledge_store.outline import NEWLINE, Outline, Unit, line_starts, outline
+from knowledge_store.scopes import bound_names, flatten
 from ocm.types import Files
 
 __all__ = ["Resolved", "names", "resolve"]

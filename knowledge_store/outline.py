@@ -22,12 +22,13 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from knowledge_store.errors import ParseError
+from knowledge_store.scopes import FUNCTIONS, Function, bound_names, drop_bodies, is_docstring
 
 OBJECTS = "objects.py"
 
@@ -42,8 +43,6 @@ _INDENTED_COMMENTS = re.compile(r"(?:(?:(?>\r\n|\r|\n)[ \t]*)*(?>\r\n|\r|\n)[ \t
 _FILE_COMMENT = re.compile(r"#!|#.*?coding[:=]")
 
 Kind = Literal["docstring", "import", "definition", "block", "other"]
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +193,6 @@ def _parse_piece(piece: str) -> tuple[tuple[ast.stmt, int], ...] | None:
     return tuple(zip(body, ends, strict=True))
 
 
-def drop_bodies(body: Iterable[ast.stmt]) -> None:
-    """Leave of each function's body only the docstring."""
-    stack = list(body)
-    while stack:
-        for node in flatten([stack.pop()]):
-            if isinstance(node, FUNCTIONS):
-                node.body = node.body[:1] if node.body and is_docstring(node.body[0]) else []
-            elif isinstance(node, ast.ClassDef):
-                stack += node.body
-
-
 def line_starts(source: str) -> list[int]:
     """The offset of each line's first character."""
     return [0, *(match.end() for match in NEWLINE.finditer(source))]
@@ -292,18 +280,8 @@ def _nature(nodes: tuple[ast.stmt, ...]) -> tuple[Kind, tuple[str, ...]]:
     return ("definition" if names else "other"), names
 
 
-_FLAT = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Import, ast.ImportFrom)
 _ALIAS = getattr(ast, "TypeAlias", ast.AnnAssign)  # ``type X = …`` exists since Python 3.12
 _SIMPLE = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, _ALIAS)
-
-
-def is_docstring(node: ast.stmt) -> bool:
-    """Whether a statement is a bare string."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 @lru_cache(maxsize=16384)
@@ -336,58 +314,3 @@ def _comment_start(gap: str, above: int, top: bool) -> int:
             break
         start = starts[index] + len(line) - len(comment)
     return start
-
-
-# --- names ---------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=16384)
-def bound_names(statement: ast.stmt) -> tuple[str, ...]:
-    """What a statement binds in its scope, looking into blocks but not into functions and classes.
-
-    Nodes are equal by identity, and one text gives one node: a sound cache key.
-    """
-    return tuple(name for node in flatten([statement]) for name in _own_names(node))
-
-
-def flatten(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of one scope in order, those in blocks included."""
-    stack = list(body)[::-1]
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, _FLAT):
-            continue
-        inner: list[ast.stmt] = []
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.stmt):
-                inner.append(child)
-            elif isinstance(child, ast.ExceptHandler | ast.match_case):
-                inner += child.body
-        stack += inner[::-1]
-
-
-def _own_names(node: ast.stmt) -> list[str]:
-    if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
-        return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return [alias.asname or alias.name for alias in node.names if alias.name != "*"]
-    if isinstance(node, ast.With | ast.AsyncWith):
-        return [name for item in node.items if item.optional_vars for name in targets(item.optional_vars)]
-    if isinstance(node, ast.Assign):
-        return [name for target in node.targets for name in targets(target)]
-    if isinstance(node, ast.AnnAssign | ast.For | ast.AsyncFor):
-        return targets(node.target)
-    alias = getattr(node, "name", None)  # ``type X = …``
-    return [alias.id] if isinstance(alias, ast.Name) else []
-
-
-def targets(target: ast.expr) -> list[str]:
-    """The plain names in an assignment's target; attributes and items bind none."""
-    if isinstance(target, ast.Name):
-        return [target.id]
-    if isinstance(target, ast.Starred):
-        return targets(target.value)
-    if isinstance(target, ast.Tuple | ast.List):
-        return [name for element in target.elts for name in targets(element)]
-    return []

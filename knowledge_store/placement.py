@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from knowledge_store.outline import FUNCTIONS, Outline, Unit, bound_names
+from knowledge_store.outline import Outline, Unit
+from knowledge_store.scopes import FUNCTIONS, bound_names
 
 __all__ = ["Plan", "plan"]
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from knowledge_store.outline import FUNCTIONS, Function
+from knowledge_store.scopes import FUNCTIONS, Function
 
 __all__ = ["Live", "live"]
 

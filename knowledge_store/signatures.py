@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from knowledge_store.errors import ParseError
-from knowledge_store.outline import FUNCTIONS, OBJECTS, Function, Outline, flatten, outline, targets
+from knowledge_store.outline import OBJECTS, Outline, outline
+from knowledge_store.scopes import FUNCTIONS, Function, flatten, targets
 
 __all__ = ["Signature", "first_line", "of_body", "of_outline", "render", "signatures", "structure"]
 

@@ -12,24 +12,25 @@ from knowledge_store.outline import outline
 from tests.knowledge_store.sources import NAMES, SHAPES, modules, statements, updates
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(modules(), updates(), st.lists(st.sampled_from(NAMES), max_size=2))
 def test_merging_twice_is_merging_once(objects: str, update: str, delete: list[str]) -> None:
     once = merge(objects, update, delete)
     assert merge(once.text, update, delete).text == once.text
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(modules(), updates(), st.lists(st.sampled_from(NAMES), max_size=2))
 def test_other_units_keep_every_byte(objects: str, update: str, delete: list[str]) -> None:
     merged = merge(objects, update, delete)
     touched = {*merged.replaced, *merged.deleted}
-    before, after = outline(objects), outline(merged.text)
-    found = iter([after.text(unit) for unit in after.units])
+    before = outline(objects)
+    position = 0
     for unit in before.units:
         if not touched & set(unit.names):
-            text = before.text(unit)
-            assert any(text in other for other in found)
+            found = merged.text.find(before.text(unit), position)
+            assert found >= position
+            position = found + len(before.text(unit))
 
 
 @given(modules(), statements(SHAPES))
@@ -257,7 +258,7 @@ def linked(draw: st.DrawFn, least: int = 0) -> str:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(linked(), linked(1))
 def test_moving_is_settled_after_one_merge(objects: str, update: str) -> None:
     once = merge(objects, update)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge_store.errors import ParseError
-from knowledge_store.outline import drop_bodies, outline
+from knowledge_store.outline import outline
+from knowledge_store.scopes import drop_bodies
 from tests.knowledge_store.sources import modules
 
 

@@ -144,6 +144,18 @@ def test_a_long_chain_of_functions_does_not_raise() -> None:
     assert failures("from objects import craft\n" + chain + "def f600(): craft(1)\nf0()\n") == ""
 
 
+def test_without_objects_procedures_stand_alone() -> None:
+    alone = {"procedures/a.py": "assert 1 + 1 == 2\n"}
+    assert check("", alone, needs_objects=False) == () and check("", alone) != ()
+    assert check("", {"procedures/a.py": GOOD}, needs_objects=False) != ()
+
+
+def test_lines_in_objects_are_those_of_the_file() -> None:
+    (verdict,) = check(OBJECTS + "# above\ndef f(input):\n    input\n    return eval('1')\n", {})
+    assert verdict.report.startswith("objects.py, line 10: eval is not allowed")
+    assert "input" not in verdict.report
+
+
 def test_own_functions_may_have_the_names_of_builtins() -> None:
     assert failures("from objects import open\nopen('door')\n", "def open(what): return what\n") == ""
 
