@@ -9,6 +9,7 @@ Episode files stay: they are the truth, and tables can be made again from them.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -33,8 +34,7 @@ def compact(paths: ChainPaths) -> None:
         return
     files = [str(paths.episode(commit.file)) for commit in done]
     tables, hashes = {}, {}
-    for table in TABLES:
-        data = _flat_table(paths, table, files)
+    for table, data in _flat_tables(paths, files):
         hashes[table] = disk.digest(data)
         tables[table] = f"{table}-{len(done):05d}-{hashes[table][:8]}.parquet"
         disk.place(paths.compacted(tables[table]), data)
@@ -42,21 +42,22 @@ def compact(paths: ChainPaths) -> None:
     disk.place(paths.compact_record, disk.json_bytes({"schema": SCHEMA_VERSION, **asdict(record)}))
 
 
-def _flat_table(paths: ChainPaths, table: str, files: list[str]) -> bytes:
-    """The Parquet bytes of one flat table."""
-    query = sql.ordered(table, sql.from_episode_files(table, files))
+def _flat_tables(paths: ChainPaths, files: list[str]) -> Iterator[tuple[str, bytes]]:
+    """Each table's name and the bytes of its Parquet file."""
     with (
         disk.storage_errors(paths.compact),
         tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=paths.compact) as aside,
         duckdb.connect() as connection,
     ):
         target = Path(aside) / "table.parquet"
-        try:
-            connection.execute(
-                f"COPY ({query}) TO {sql.literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
-            )
-        except duckdb.Error as error:
-            raise StorageError(
-                f"{paths.folder}: compaction failed: {error}; {commits.RESTORE}, or free disk space"
-            ) from error
-        return target.read_bytes()
+        for table in TABLES:
+            query = sql.ordered(table, sql.from_episode_files(table, files))
+            try:
+                connection.execute(
+                    f"COPY ({query}) TO {sql.literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+                )
+            except duckdb.Error as error:
+                raise StorageError(
+                    f"{paths.folder}: compaction failed: {error}; {commits.RESTORE}, or free disk space"
+                ) from error
+            yield table, target.read_bytes()

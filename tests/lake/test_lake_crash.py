@@ -45,17 +45,16 @@ def files(root: Path) -> set[Path]:
 
 
 def test_a_kill_at_every_system_call_loses_nothing(tmp_path: Path) -> None:
-    found = run_script("boundaries", tmp_path)
-    assert found["boundaries"] >= 20
-    assert found["kills"] == 2 * found["boundaries"]
+    assert run_script("boundaries", tmp_path)["kills"] >= 20
 
 
 def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     assert run_script("sigkill", tmp_path)["kills"] >= 5
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "link"])
-@pytest.mark.parametrize("at", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("call", "at"), [("fsync", 1), ("replace", 1), ("fsync", 2), ("fsync", 3), ("link", 1), ("fsync", 4)]
+)
 def test_a_full_disk_leaves_nothing_and_the_same_writer_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, at: int
 ) -> None:
@@ -68,8 +67,7 @@ def test_a_full_disk_leaves_nothing_and_the_same_writer_goes_on(
             writer.commit(EPISODES[1])
         except StorageError as error:
             assert "free disk space" in error.message and str(tmp_path) in error.message
-        if not reached():
-            pytest.skip(f"a commit calls {call} fewer than {at} times")
+        assert reached()
     committed = writer.paths.commit(1).exists()
     assert committed or files(tmp_path) == before
     state = writer.resume()
