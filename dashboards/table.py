@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -26,15 +27,23 @@ INTERVAL_NOTE = (
 class Column(NamedTuple):
     title: str
     text: Callable[[CellResult], str]
+    justify: Literal["left", "center", "right"] = "left"
 
 
-def columns(strata: bool = False) -> tuple[Column, ...]:
-    """The columns of the table, in order."""
+def _identity(strata: bool) -> tuple[Column, ...]:
+    """What a row is about."""
     return (
         Column("method", lambda row: row.cell.method),
         Column("environment", lambda row: f"{row.cell.environment} {row.cell.task_set}"),
         *((Column("stratum", lambda row: row.cell.stratum or ""),) if strata else ()),
         Column("backbone", lambda row: row.cell.backbone),
+    )
+
+
+def columns(strata: bool = False) -> tuple[Column, ...]:
+    """All columns, in order, one line per row."""
+    return (
+        *_identity(strata),
         Column("seeds", lambda row: f"{row.seeds_done}/{row.seeds_planned}"),
         Column("episodes", _episodes),
         Column("SR %", lambda row: interval(row.measures["success_rate"], 100, 1)),
@@ -87,24 +96,66 @@ def notes(rows: Sequence[CellResult]) -> list[str]:
     return found
 
 
-def _columns_for(rows: Sequence[CellResult]) -> tuple[Column, ...]:
-    return columns(strata=any(row.cell.stratum is not None for row in rows))
+def _has_strata(rows: Sequence[CellResult]) -> bool:
+    return any(row.cell.stratum is not None for row in rows)
 
 
 def as_rich(rows: Sequence[CellResult]) -> Table:
-    """For the terminal."""
-    table = Table(caption="\n".join(notes(rows)), caption_justify="left")
-    shown = _columns_for(rows)
-    for column in shown:
-        table.add_column(column.title, overflow="fold")
+    """For the terminal: means with their intervals below; what all rows share goes to the title."""
+    shared = _shared(rows)
+    table = Table(
+        title=shared.title, caption="\n".join(notes(rows)), caption_justify="left", box=SIMPLE_HEAD, padding=0
+    )
+    for column in shared.columns:
+        table.add_column(column.title, justify=column.justify, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(column.text(row)) for column in shown))
+        table.add_row(*(Text(column.text(row)) for column in shared.columns))
     return table
+
+
+class _Shared(NamedTuple):
+    title: str
+    columns: tuple[Column, ...]
+
+
+def _shared(rows: Sequence[CellResult]) -> _Shared:
+    """Columns whose value is the same in all rows become the title."""
+    titles, kept = [], []
+    for column in _identity(_has_strata(rows)):
+        values = {column.text(row) for row in rows}
+        if len(values) == 1 and column.title != "method":
+            titles.append(values.pop())
+        else:
+            kept.append(column)
+    return _Shared(" · ".join(titles), (*kept, *_compact(_costly(rows))))
+
+
+def _compact(costly: bool) -> tuple[Column, ...]:
+    """The columns that fit a terminal; ``ocm results --format markdown`` has all."""
+    return (
+        Column("seeds", lambda row: f"{row.seeds_done}/{row.seeds_planned}", "right"),
+        Column("episodes", lambda row: _episodes(row).replace(" ", "\n"), "right"),
+        Column("SR %", lambda row: below(row.measures["success_rate"], 100, 1), "center"),
+        Column("reward", lambda row: below(row.measures["reward"], 1, 2), "center"),
+        Column("invalid", lambda row: below(row.measures["invalid_actions"], 1, 2), "center"),
+        Column("malf\nref\nno eff", lambda row: _categories(row).replace(" + ", "\n"), "right"),
+        Column("steps", lambda row: number(row.measures["steps"], 1), "right"),
+        *((Column("$/ep", lambda row: number(row.measures["cost"], 3), "right"),) if costly else ()),
+    )
+
+
+def _costly(rows: Sequence[CellResult]) -> bool:
+    return any(row.measures["cost"].mean != 0 and row.episodes_done for row in rows)
+
+
+def below(value: Interval, scale: float, digits: int) -> str:
+    """The mean, its interval on the line below, degrees of freedom on the third."""
+    return interval(value, scale, digits).replace(" [", "\n[").replace("] ", "]\n")
 
 
 def as_markdown(rows: Sequence[CellResult]) -> str:
     """For Prefect, MLflow and documents."""
-    shown = _columns_for(rows)
+    shown = columns(_has_strata(rows))
     titles = [column.title for column in shown]
     lines = [_line(titles), _line(["---"] * len(titles))]
     lines += [_line([column.text(row) for column in shown]) for row in rows]

@@ -30,7 +30,7 @@ def main(parent: int, command: Sequence[str]) -> None:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
         if os.getppid() != parent:
             sys.exit(f"the parent process {parent} is gone; {command[0]} is not started")
-    os.execvp(command[0], command)
+    os.execvp(command[0], list(command))
 
 
 if __name__ == "__main__":

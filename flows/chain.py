@@ -48,7 +48,7 @@ async def chain(spec: SweepSpec, chain: str) -> None:
     mine = tuple(one for one in whole.chains if one.id == chain)
     if not mine:
         raise ValueError(f"the spec has no chain {chain}; it has {', '.join(one.id for one in whole.chains)}")
-    async with open_runtime(Plan(spec, mine)) as runtime:
+    async with open_runtime(Plan(spec, mine), drives_sweep=False) as runtime:
         outcome = await play_chain(runtime, mine[0], *runners(spec.run.prefect_detail))
     if outcome.status is ChainStatus.FAILED:
         raise ChainFailed(outcome)

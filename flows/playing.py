@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from tasks.track import ChainRun
-
 from agents import registry as methods
 from flows.planning import ChainPlan
 from flows.progress import EpisodeEvent
 from flows.runtime import Runtime
 from knowledge_store.lake.paths import ChainPaths
-from knowledge_store.lake.reader import load_episode, memory_at
+from knowledge_store.lake.reader import memory_at, played
 from knowledge_store.lake.writer import ChainWriter
 from knowledge_store.memory import apply
 from ocm.errors import OcmError
 from ocm.types import Files
 from tasks.bench import StageRunner, run_plainly
 from tasks.episode import Setting, note_use, play_episode
+from tasks.track import ChainRun
 
 
 class ChainStatus(StrEnum):
@@ -92,11 +91,10 @@ async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, ru
 async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:
     """From the lake: tell MLflow what it missed, and see when knowledge was last used."""
     await runtime.tracker.chain(ChainRun(chain.id, chain.key, len(chain.tasks)))
-    memory: Files = {}
     last_used: dict[str, int] = {}
-    for index in range(done):
-        episode = await asyncio.to_thread(load_episode, runtime.root, runtime.plan.spec.name, chain.id, index)
-        memory = apply(memory, episode.update.delta)
+    sweep = runtime.plan.spec.name
+    earlier = await asyncio.to_thread(lambda: list(played(runtime.root, sweep, chain.id)) if done else [])
+    for episode, memory in earlier:
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)
     return last_used

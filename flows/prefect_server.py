@@ -46,6 +46,7 @@ LOG_LINES = 15
 
 _URL = "PREFECT_API_URL"
 _DATABASE = "prefect.db"
+_UNREADY = "migrating"
 
 _SERVER = {
     "DO_NOT_TRACK": "true",
@@ -208,20 +209,24 @@ def _hold(home: Path, stack: ExitStack) -> None:
 
 def _seed_database(home: Path) -> None:
     """Begin with a migrated database if there is none; drop one that a kill left half-migrated."""
-    database, unready = home / _DATABASE, home / "migrating"
-    if unready.exists():
+    database = home / _DATABASE
+    if _database_is_unready(home):
         for leftover in home.glob(f"{_DATABASE}*"):
             leftover.unlink()
     if database.exists():
         return
-    unready.touch()
+    (home / _UNREADY).touch()
     if _template().exists():
         shutil.copyfile(_template(), database)
 
 
+def _database_is_unready(home: Path) -> bool:
+    return (home / _UNREADY).exists()
+
+
 def _mark_migrated(home: Path) -> None:
     """The database is complete: say so, and leave a copy for later servers of this version."""
-    (home / "migrating").unlink(missing_ok=True)
+    (home / _UNREADY).unlink(missing_ok=True)
     template = _template()
     if template.exists():
         return

@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from tasks.track import Tracker
-
 from backbones import registry as backbones
 from backbones.protocol import Backbone
 from envs.pool import HostPool
 from flows.planning import Plan
 from flows.progress import Listener, Silent
 from flows.ray_session import ray_session
+from flows.sweep_record import holding, record_sweep
 from knowledge_store.sandbox import Policy
-from ocm.spec import SweepSpec, VerificationSpec, backbone_label
+from ocm.spec import SweepSpec, VerificationSpec, backbone_label, method_label
+from tasks.track import Tracker
 from tasks.verify import VerifierPool
 
 HOSTS_PER_CORE = 4
@@ -57,8 +57,12 @@ def current() -> Runtime | None:
 
 
 @asynccontextmanager
-async def open_runtime(plan: Plan, listener: Listener | None = None) -> AsyncIterator[Runtime]:
+async def open_runtime(
+    plan: Plan, listener: Listener | None = None, *, drives_sweep: bool = True
+) -> AsyncIterator[Runtime]:
     """Start what the sweep needs, in the order in which failures are cheapest; end it all at the end.
+
+    ``drives_sweep``: False in a process that plays one chain for a driver elsewhere.
 
     Raises:
         BackboneError: a server cannot be reached or refuses the key.
@@ -81,7 +85,7 @@ async def open_runtime(plan: Plan, listener: Listener | None = None) -> AsyncIte
         listener.stage("starting the sandbox")
         tier = await verifiers.tier()
         listener.stage("opening MLflow")
-        tracker = await _tracker(plan, stack)
+        tracker = await _tracker(plan, stack, drives_sweep)
         runtime = Runtime(
             plan=plan,
             root=Path(spec.storage.root),
@@ -100,6 +104,20 @@ async def open_runtime(plan: Plan, listener: Listener | None = None) -> AsyncIte
             _CURRENT.reset(token)
 
 
+@asynccontextmanager
+async def open_sweep(plan: Plan, listener: Listener | None = None) -> AsyncIterator[Runtime]:
+    """The runtime of a whole sweep: one run at a time, recorded in the lake before anything starts.
+
+    Raises:
+        StorageError: another run of the sweep is under way, or the storage root is not writable.
+    """
+    root = Path(plan.spec.storage.root)
+    with holding(root, plan.spec.name):
+        record_sweep(root, plan)
+        async with open_runtime(plan, listener) as runtime:
+            yield runtime
+
+
 async def _backbones(spec: SweepSpec, stack: AsyncExitStack) -> dict[str, Backbone]:
     clients = {}
     for entry in spec.backbones:
@@ -110,21 +128,37 @@ async def _backbones(spec: SweepSpec, stack: AsyncExitStack) -> dict[str, Backbo
     return clients
 
 
-async def _tracker(plan: Plan, stack: AsyncExitStack) -> Tracker:
-    spec = plan.spec
-    tracker = Tracker(
-        tracking_uri(spec),
-        spec.tracking.experiment,
-        spec.name,
-        Path(spec.storage.root) / spec.name / "mlflow.json",
-    )
+async def _tracker(plan: Plan, stack: AsyncExitStack, drives_sweep: bool) -> Tracker:
+    tracker = new_tracker(plan.spec, drives_sweep=drives_sweep)
     stack.push_async_callback(tracker.close)
+    await open_tracker(tracker, plan.spec)
+    return tracker
+
+
+def new_tracker(spec: SweepSpec, *, drives_sweep: bool = True) -> Tracker:
+    """The sweep's tracker, not opened yet."""
+    registry = Path(spec.storage.root) / spec.name / "mlflow.json"
+    return Tracker(
+        tracking_uri(spec), spec.tracking.experiment, spec.name, registry, drives_sweep=drives_sweep
+    )
+
+
+async def open_tracker(tracker: Tracker, spec: SweepSpec) -> None:
+    """Make the sweep's parent run with its parameters and the spec.
+
+    Raises:
+        OrchestrationError: MLflow cannot be reached.
+    """
     await tracker.open(
-        parameters={"chains": len(plan.chains), "episodes": plan.episodes, "seeds": spec.seeds},
+        parameters={
+            "methods": ", ".join(map(method_label, spec.methods)),
+            "environments": ", ".join(world.name for world in spec.environments),
+            "backbones": ", ".join(map(backbone_label, spec.backbones)),
+            "seeds": ", ".join(map(str, spec.seeds)),
+        },
         tags={"ocm.sweep": spec.name},
         artifacts={"spec.json": spec.model_dump_json(indent=2)},
     )
-    return tracker
 
 
 def tracking_uri(spec: SweepSpec) -> str:

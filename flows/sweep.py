@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -25,9 +27,10 @@ from dashboards.table import as_markdown
 from flows.chain import ChainFailed, chain_task
 from flows.planning import ChainPlan, plan
 from flows.playing import ChainOutcome, ChainStatus, committed
-from flows.runtime import Runtime, current, open_runtime
+from flows.runtime import Runtime, current, open_sweep
 from knowledge_store.lake.results import results_table
 from ocm.spec import SweepSpec
+from tasks.track import Tracker
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +55,7 @@ async def sweep(spec: SweepSpec) -> SweepOutcome:
     async with AsyncExitStack() as stack:
         runtime = current()
         if runtime is None:
-            runtime = await stack.enter_async_context(open_runtime(plan(spec, os.environ)))
+            runtime = await stack.enter_async_context(open_sweep(plan(spec, os.environ)))
         chains = runtime.plan.chains
         done = {chain.id: committed(runtime, chain) for chain in chains}
         runtime.listener.sweep_started(runtime.plan, done)
@@ -64,10 +67,20 @@ async def sweep(spec: SweepSpec) -> SweepOutcome:
             )
         finally:
             reporter.cancel()
-        await _publish_table(runtime)
-        if faults := [one for one in ended if isinstance(one, BaseException)]:
+        outcome = SweepOutcome(tuple(one for one in ended if isinstance(one, ChainOutcome)))
+        faults = [one for one in ended if isinstance(one, BaseException)]
+        await _publish_table(runtime, _status(outcome, faults))
+        if faults:
             raise BaseExceptionGroup("some chains ended on a fault of the program itself", faults)
-        return SweepOutcome(tuple(one for one in ended if isinstance(one, ChainOutcome)))
+        return outcome
+
+
+def _status(outcome: SweepOutcome, faults: Sequence[BaseException]) -> str:
+    """The sweep as a whole: as its worst chain."""
+    statuses = {chain.status for chain in outcome.chains}
+    if faults or ChainStatus.FAILED in statuses:
+        return str(ChainStatus.FAILED)
+    return str(ChainStatus.STOPPED if ChainStatus.STOPPED in statuses else ChainStatus.COMPLETE)
 
 
 async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
@@ -79,6 +92,8 @@ async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
         return await shown(chain.id)
     except ChainFailed as failed:
         return failed.outcome
+    except (PrefectException, httpx.HTTPError) as error:
+        return await _from_lake(runtime, chain, f"Prefect: {error}")
 
 
 async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
@@ -89,12 +104,17 @@ async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
         flow_run_name=chain.label,
         tags=[chain.key.method, chain.key.environment, chain.key.backbone, f"seed-{chain.key.seed}"],
     )
+    outcome = await _from_lake(runtime, chain, f"flow run {run.name} ended as {run.state_name}")
+    runtime.listener.chain_ended(chain, str(outcome.status), outcome.message)
+    return outcome
+
+
+async def _from_lake(runtime: Runtime, chain: ChainPlan, otherwise: str) -> ChainOutcome:
+    """How a chain ended, by what the lake holds; ``otherwise`` says what is known if it is not whole."""
     done = await asyncio.to_thread(committed, runtime, chain)
-    complete = done >= len(chain.tasks)
-    message = "" if complete else f"flow run {run.name} ended as {run.state_name}"
-    status = ChainStatus.COMPLETE if complete else ChainStatus.FAILED
-    runtime.listener.chain_ended(chain, str(status), message)
-    return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
+    if done >= len(chain.tasks):
+        return ChainOutcome(chain.id, ChainStatus.COMPLETE, done, len(chain.tasks))
+    return ChainOutcome(chain.id, ChainStatus.FAILED, done, len(chain.tasks), otherwise)
 
 
 # --- artifacts ---------------------------------------------------------------------------------
@@ -103,7 +123,7 @@ async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
 async def _report_progress(runtime: Runtime) -> None:
     """Keep one progress artifact up to date until cancelled."""
     total = runtime.plan.episodes or 1
-    key = f"{runtime.plan.spec.name.lower()}-progress"
+    key = artifact_key(runtime.plan.spec.name, "progress")
     artifact: Any = None
     while True:
         done = await asyncio.to_thread(_done, runtime, runtime.plan.chains)
@@ -123,11 +143,19 @@ def _done(runtime: Runtime, chains: Sequence[ChainPlan]) -> int:
     return sum(committed(runtime, chain) for chain in chains)
 
 
-async def _publish_table(runtime: Runtime) -> None:
+async def _publish_table(runtime: Runtime, status: str) -> None:
     """The result table as artifact in Prefect and on the parent run in MLflow."""
     name = runtime.plan.spec.name
-    results = await asyncio.to_thread(results_table, runtime.root, name)
-    table = as_markdown(results)
+    table = await publish_results(runtime.tracker, runtime.root, name, status)
+    try:
+        await acreate_markdown_artifact(table, key=artifact_key(name, "results"))
+    except (PrefectException, httpx.HTTPError) as error:
+        log.warning("Prefect did not take the result table: %s; it is in the lake", error)
+
+
+async def publish_results(tracker: Tracker, root: Path, sweep_name: str, status: str) -> str:
+    """Put means and intervals on the parent run in MLflow; returns the table as Markdown."""
+    results = await asyncio.to_thread(results_table, root, sweep_name)
     aggregates = {
         f"{measure}{part}/{row.cell.method}/{row.cell.environment}/{row.cell.backbone}": value
         for row in results
@@ -135,8 +163,11 @@ async def _publish_table(runtime: Runtime) -> None:
         for part, value in (("", found.mean), ("_low", found.low), ("_high", found.high))
         if value is not None
     }
-    await runtime.tracker.finish_sweep(aggregates, table)
-    try:
-        await acreate_markdown_artifact(table, key=f"{name.lower()}-results")
-    except (PrefectException, httpx.HTTPError) as error:
-        log.warning("Prefect did not take the result table: %s; it is in the lake", error)
+    table = as_markdown(results)
+    await tracker.finish_sweep(aggregates, table, status)
+    return table
+
+
+def artifact_key(sweep_name: str, what: str) -> str:
+    """A key as Prefect allows it: small letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{sweep_name}-{what}".lower()).strip("-")

@@ -22,12 +22,10 @@ def knowledge() -> None:
 @sweep_option
 def log(chain: str, root: Path, sweep: str | None) -> None:
     """One line per episode of CHAIN: what it did to the memory."""
-    from knowledge_store.lake.reader import list_chains, load_episode
+    from knowledge_store.lake.reader import played
 
     place = find_chain(root, chain, sweep)
-    committed = next(one.done for one in list_chains(root, place.sweep) if one.chain == place.chain)
-    for index in range(committed):
-        episode = load_episode(root, place.sweep, place.chain, index)
+    for episode, _ in played(root, place.sweep, place.chain):
         update = episode.update
         mark = "+" if episode.trajectory.success else "-"
         paths = ", ".join(
@@ -35,7 +33,7 @@ def log(chain: str, root: Path, sweep: str | None) -> None:
             for change in update.delta
         )
         click.echo(
-            f"{index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}  {paths or update.reason}"
+            f"{episode.index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}  {paths or update.reason}"
         )
 
 

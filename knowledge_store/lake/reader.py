@@ -16,6 +16,7 @@ from knowledge_store.lake.digest import trajectory_json
 from knowledge_store.lake.paths import ChainPaths, chains, sweeps
 from knowledge_store.lake.restore import from_table
 from knowledge_store.lake.root import open_for_reading
+from knowledge_store.memory import apply
 from ocm.errors import StorageError
 from ocm.identity import canonical_json, memory_hash, sha256
 from ocm.types import ChainKey, Episode
@@ -79,6 +80,20 @@ def load_episode(root: Path, sweep: str, chain: str, episode: int) -> Episode:
     paths, done = _committed(root, sweep, chain)
     _check_index(paths, done, episode)
     return _load(paths, done[episode])
+
+
+def played(root: Path, sweep: str, chain: str) -> Iterator[tuple[Episode, dict[str, str]]]:
+    """Every committed episode in order, each with the memory after it (path -> content).
+
+    Raises:
+        StorageError: there is no such chain, or a file is damaged.
+    """
+    paths, done = _committed(root, sweep, chain)
+    files: dict[str, str] = {}
+    for commit in done:
+        episode = _load(paths, commit)
+        files = apply(files, episode.update.delta)
+        yield episode, files
 
 
 def memory_at(root: Path, sweep: str, chain: str, episode: int | None = None) -> dict[str, str]:

@@ -30,6 +30,9 @@ LENGTH = struct.Struct("!I")
 def main() -> NoReturn:
     """Serve the owner until it hangs up."""
     os.setsid()
+    # An owner that ignores SIGCHLD, as a Ray worker does, hands that down through exec: no child
+    # could be waited for.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     owner = socket.socket(fileno=os.dup(0))
     try:
         serve(owner)
