@@ -3,7 +3,8 @@
 Decisions, in the words of :mod:`knowledge_store.outline`:
 
 - *Replace.* A definition replaces the last unit that binds exactly its names: that is the one that
-  counts after a run. Its attached comment replaces the old one; without one the old comment stays.
+  counts after a run. (Functions of one name that become neighbours by it are one unit, and so replaced
+  as one.) Its attached comment replaces the old one; without one the old comment stays.
 - *Blocks.* A name bound in a block (``if``, ``try``, a loop, ``a, b = …``, ``a = 1; b = 2``) belongs to
   the block. The block stays, and the new definition is put directly after it. An ``if`` or ``try``
   block of the update is a definition of its names.

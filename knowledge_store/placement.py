@@ -40,80 +40,75 @@ def plan(base: Outline, units: Sequence[Unit], holder: Callable[[Unit], Unit | N
     """Place the update's definitions. ``holder`` tells which unit of ``base`` one replaces, if any."""
     lazy = any(map(_has_lazy_annotations, (*base.units, *units)))
     owner = {name: unit for unit in units for name in unit.names}
-    wants = {unit: _closure(unit, owner, lazy) for unit in units}
-    placed: set[Unit] = set()
-
-    def new_among(unit: Unit) -> list[Unit]:
-        found = [other for other in wants[unit].units if holder(other) is None and other not in placed]
-        placed.update(found)
-        return found
-
-    replaced = sorted((unit for unit in units if holder(unit)), key=lambda u: _start(holder(u)))
-    before = {unit: new_among(unit) for unit in replaced}
-    end: list[Unit] = []
-    for unit in units:
-        if holder(unit) is None and unit not in placed:
-            placed.add(unit)
-            end += [*new_among(unit), unit]
+    graph = _Graph({unit: _others(unit, owner, lazy) for unit in units})
+    held = {unit: other for unit in units if (other := holder(unit)) is not None}
+    replaced = sorted(held, key=lambda unit: held[unit].start)
+    before = {unit: [new for new in graph.visit(unit) if new not in held] for unit in replaced}
+    end = [new for unit in units for new in graph.visit(unit) if new not in held]
+    lowest = _lowest(base, graph, lazy)
     moved = {
-        unit: below for unit in replaced if (below := _below(base, unit, holder(unit), wants[unit], lazy))
+        unit: below
+        for unit in replaced
+        if (below := lowest[unit]) is not None and _may_move(base, unit, held[unit], below, lazy)
     }
     return Plan(before, moved, end)
 
 
-def _start(unit: Unit | None) -> int:
-    return unit.start if unit else 0
+def _others(unit: Unit, owner: Mapping[str, Unit], lazy: bool) -> tuple[Unit, ...]:
+    """The units of the update that a unit needs directly."""
+    needed = sorted(needs(unit, lazy) - set(unit.names))
+    return tuple(dict.fromkeys(owner[name] for name in needed if name in owner))
 
 
-@dataclass(frozen=True)
-class _Wants:
-    names: frozenset[str]
-    """All that it needs at import, through the other units of the update that are new or replaced."""
-    units: tuple[Unit, ...]
-    """The units of the update among them, each below what it needs itself."""
-    is_circular: bool
+class _Graph:
+    """Units of an update and what they need of each other; visits each once, depth first."""
+
+    def __init__(self, edges: Mapping[Unit, Sequence[Unit]]) -> None:
+        self.edges = edges
+        self.order: list[Unit] = []
+        """All visited units, each below what it needs."""
+        self.circular: set[Unit] = set()
+        """Units that need each other in a circle, and those that need such a one: left where they are."""
+        self._seen: set[Unit] = set()
+
+    def visit(self, root: Unit) -> list[Unit]:
+        """What was not visited yet of a unit and all that it needs, in order."""
+        start = len(self.order)
+        path: dict[Unit, None] = {}
+        stack = [(root, False)]
+        while stack:
+            unit, is_complete = stack.pop()
+            if is_complete:
+                path.pop(unit)
+                self.order.append(unit)
+                if self.circular.intersection(self.edges[unit]):
+                    self.circular.add(unit)
+            elif unit in path:
+                self.circular.add(unit)
+            elif unit not in self._seen:
+                self._seen.add(unit)
+                path[unit] = None
+                stack += [(unit, True), *((other, False) for other in self.edges[unit])]
+        return self.order[start:]
 
 
-def _closure(unit: Unit, owner: Mapping[str, Unit], lazy: bool) -> _Wants:
-    """Depth first, without recursion: a unit is listed once all it needs is listed."""
-    names: set[str] = set()
-    done: dict[Unit, None] = {}
-    is_circular = False
-    seen: set[Unit] = set()
-    stack = [(unit, False)]
-    while stack:
-        current, is_complete = stack.pop()
-        if is_complete:
-            done[current] = None
-            continue
-        if current in seen:
-            continue
-        seen.add(current)
-        stack.append((current, True))
-        needed = sorted(_needs(tuple(part.node for part in current.parts), lazy))
-        names.update(needed)
-        for other in dict.fromkeys(owner[name] for name in needed if name in owner):
-            is_circular |= other is unit and current is not unit
-            stack.append((other, False))
-    done.pop(unit)
-    return _Wants(frozenset(names - set(unit.names)), tuple(done), is_circular)
-
-
-def _below(base: Outline, unit: Unit, held: Unit | None, wants: _Wants, lazy: bool) -> Unit | None:
-    """The unit of ``base`` below which a replaced unit must go, or None if it may stay."""
-    if held is None or wants.is_circular:
-        return None
-    first: dict[str, Unit] = {}
-    for other in base.units:
-        for name in other.names:
-            first.setdefault(name, other)
-    lowest = max((first[name] for name in wants.names if name in first), key=_start, default=None)
-    if lowest is None or lowest.start <= held.start:
-        return None
-    between = [other for other in base.units if held.start < other.start <= lowest.start]
-    if any(_needs(tuple(part.node for part in other.parts), lazy) & set(unit.names) for other in between):
-        return None
+def _lowest(base: Outline, graph: _Graph, lazy: bool) -> dict[Unit, Unit | None]:
+    """For each unit the lowest unit of ``base`` that it needs, directly or through the update's others."""
+    first = {name: unit for unit in reversed(base.units) for name in unit.names}
+    lowest: dict[Unit, Unit | None] = {}
+    for unit in graph.order:
+        direct = [first.get(name) for name in needs(unit, lazy) - set(unit.names)]
+        found = [*direct, *(lowest.get(other) for other in graph.edges[unit])]
+        known = [other for other in found if other is not None]
+        lowest[unit] = None if unit in graph.circular else max(known, key=lambda u: u.start, default=None)
     return lowest
+
+
+def _may_move(base: Outline, unit: Unit, held: Unit, below: Unit, lazy: bool) -> bool:
+    """Whether a replaced unit stands too high, and nothing between needs it where it is."""
+    between = [other for other in base.units if held.start < other.start <= below.start]
+    names = set(unit.names)
+    return bool(between) and not any(needs(other, lazy) & names for other in between)
 
 
 def _has_lazy_annotations(unit: Unit) -> bool:
@@ -123,6 +118,11 @@ def _has_lazy_annotations(unit: Unit) -> bool:
         and node.module == "__future__"
         and any(alias.name == "annotations" for alias in node.names)
     )
+
+
+def needs(unit: Unit, lazy: bool) -> frozenset[str]:
+    """The module's names that are looked up when the unit is executed; see :func:`_needs`."""
+    return _needs(tuple(part.node for part in unit.parts), lazy)
 
 
 @lru_cache(maxsize=16384)

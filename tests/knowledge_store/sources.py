@@ -26,7 +26,7 @@ SHAPES = (
 OTHERS = (
     "if True:\n    {n} = 1\nelse:\n    {n} = 2\n",
     "try:\n    import json as {n}\nexcept ImportError:\n    {n} = None\n",
-    "{n}, other = 1, 2\n",
+    "{n}, pair = 1, 2\n",
     "{n} = 1; second = 2  # joined\n",
     "print(1); {n} = 2\n",
     "for {n} in (): pass\n",
