@@ -119,7 +119,7 @@ class PrefectServer:
             _check_answers(self.url)
             return
         deadline = time.monotonic() + seconds
-        while not _healthy(self.url):
+        while not _healthy(self.url, deadline - time.monotonic()):
             if self.process.poll() is not None:
                 raise self._failed(f"ended with code {self.process.returncode} while starting")
             if time.monotonic() > deadline:
@@ -248,9 +248,9 @@ def _template() -> Path:
 # --- asking a server ---------------------------------------------------------------------------
 
 
-def _healthy(url: str) -> bool:
+def _healthy(url: str, seconds: float) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=ANSWER_SECONDS):
+        with urllib.request.urlopen(f"{url}/health", timeout=min(max(seconds, POLL_SECONDS), ANSWER_SECONDS)):
             return True
     except OSError:  # refused or reset while it starts or dies: the caller looks at the process
         return False

@@ -1,0 +1,234 @@
+"""A real server of our own, what happens when things go wrong, and a server of somebody else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from flows import prefect_server as module
+from flows.attached import attached
+from flows.prefect_server import PrefectServer, prefect_server
+from ocm.errors import OrchestrationError
+
+PROFILES = 'active = "mine"\n[profiles.mine]\nPREFECT_API_URL = "http://127.0.0.1:9/api"\n'
+
+
+@pytest.fixture(autouse=True)
+def no_server_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's home folder with a profile that leads nowhere."""
+    folder = tmp_path_factory.mktemp("user")
+    (folder / ".prefect").mkdir()
+    (folder / ".prefect" / "profiles.toml").write_text(PROFILES)
+    return folder
+
+
+def alive(pid: int) -> bool:
+    try:
+        return f"{Path(f'/proc/{pid}/stat').read_text()} ".split(") ")[1][0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(pid: int, seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not alive(pid)
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(") ")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_server_of_our_own(tmp_path: Path, of_the_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_PROFILE", "mine")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(Path("~/.cache").expanduser()))  # spares the migrations
+    monkeypatch.setenv("HOME", str(of_the_user))
+    before = dict(os.environ)
+    server = PrefectServer.start(tmp_path / "home")
+    assert server.process is not None
+    try:
+        server.wait_ready()
+        assert os.environ["PREFECT_API_URL"] == server.url
+        assert "PREFECT_PROFILE" not in os.environ
+        assert children(server.process.pid) == []
+        assert os.getpgid(server.process.pid) != os.getpgid(0), "Ctrl-C must not reach the server"
+        with urllib.request.urlopen(f"{server.url}/ui-settings".replace("/api/", "/")) as answer:
+            assert server.url.encode() in answer.read(), "the web pages must find the API"
+        with pytest.raises(OrchestrationError, match="another process has its Prefect server there"):
+            monkeypatch.delenv("PREFECT_API_URL")
+            PrefectServer.start(tmp_path / "home")
+        monkeypatch.setenv("PREFECT_API_URL", server.url)
+        script = Path(__file__).with_name("flow_of_three.py")
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+        assert done.stdout == "3 ['Completed'] ['Completed', 'Completed', 'Completed']\n", done.stderr
+    finally:
+        server.stop()
+    assert gone(server.process.pid, 0)
+    assert dict(os.environ) == before
+    assert (of_the_user / ".prefect" / "profiles.toml").read_text() == PROFILES
+    assert [path.name for path in (of_the_user / ".prefect").iterdir()] == ["profiles.toml"]
+    assert (tmp_path / "home" / "server.log").read_text() == ""
+    server.stop()
+
+
+@pytest.mark.parametrize("when", ["starting", "ready"])
+def test_a_killed_driver_leaves_nothing_behind(tmp_path: Path, when: str) -> None:
+    command = [sys.executable, "-m", "tests.prefect_server.driver", str(tmp_path / "home"), when]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as driver:
+        assert driver.stdout is not None
+        server = int(driver.stdout.readline())
+        assert alive(server)
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        assert gone(server)
+    assert module._database_is_unready(tmp_path / "home") is (when == "starting")
+
+
+def test_a_server_that_cannot_start(tmp_path: Path) -> None:
+    (tmp_path / "prefect.db").write_text("this is no database" * 100)
+    server = PrefectServer.start(tmp_path)
+    try:
+        with pytest.raises(OrchestrationError, match="ended with code") as caught:
+            server.wait_ready()
+        assert "file is not a database" in str(caught.value)
+        assert str(tmp_path / "server.log") in str(caught.value)
+    finally:
+        server.stop()
+
+
+def test_a_server_that_takes_too_long(tmp_path: Path) -> None:
+    server = PrefectServer.start(tmp_path)
+    try:
+        with pytest.raises(OrchestrationError, match="did not answer within 0 s"):
+            server.wait_ready(0.2)
+    finally:
+        server.stop()
+    assert server.process is not None
+    assert not alive(server.process.pid)
+
+
+def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OrchestrationError, match="choose another storage root"):
+        PrefectServer.start(tmp_path / "file" / "home")
+
+
+def test_half_migrated_databases_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    template = tmp_path / "template.db"
+    monkeypatch.setattr(module, "_template", lambda: template)
+    home = tmp_path / "home"
+    home.mkdir()
+    module._seed_database(home)
+    assert not (home / "prefect.db").exists()
+    (home / "prefect.db").write_text("half")
+    (home / "prefect.db-wal").write_text("half")
+    template.write_text("whole")
+    module._seed_database(home)
+    assert (home / "prefect.db").read_text() == "whole"
+    assert not (home / "prefect.db-wal").exists()
+
+
+def test_a_migrated_database_is_kept_and_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlite3
+
+    template = tmp_path / "cache" / "template.db"
+    monkeypatch.setattr(module, "_template", lambda: template)
+    module._seed_database(tmp_path)
+    with sqlite3.connect(tmp_path / "prefect.db") as database:
+        database.execute("create table flows (id)")
+    module._mark_migrated(tmp_path)
+    module._seed_database(tmp_path)
+    for kept in (template, tmp_path / "prefect.db"):
+        with sqlite3.connect(kept) as database:
+            assert database.execute("select name from sqlite_master").fetchall() == [("flows",)]
+
+
+# --- a server of somebody else -----------------------------------------------------------------
+
+
+@contextmanager
+def answering(code: int) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(code if self.path == "/api/health" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/api"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("code", [200, 401, 403])
+def test_the_server_that_the_user_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    with answering(code) as url:
+        monkeypatch.setenv("PREFECT_API_URL", f"{url}/")
+        before = dict(os.environ)
+        with prefect_server(tmp_path / "home") as used:
+            assert used == url
+            assert dict(os.environ) == before
+    assert not (tmp_path / "home").exists()
+    assert dict(os.environ) == before
+
+
+def test_the_users_server_is_ill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(503) as url:
+        monkeypatch.setenv("PREFECT_API_URL", url)
+        with (
+            pytest.raises(OrchestrationError, match=r"answers 503.*unset PREFECT_API_URL"),
+            prefect_server(tmp_path),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/api", "127.0.0.1:4200", "nonsense"])
+def test_the_users_server_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", url)
+    with pytest.raises(OrchestrationError, match="does not answer"), prefect_server(tmp_path):
+        pass
+
+
+# --- attached programs -------------------------------------------------------------------------
+
+
+def test_an_attached_program_is_the_command_itself() -> None:
+    command = attached([sys.executable, "-c", "import os, sys; print(os.getpid()); sys.exit(7)"])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        out, _ = process.communicate()
+    assert (int(out), process.returncode) == (process.pid, 7)
+
+
+def test_a_program_whose_parent_is_gone_does_not_start() -> None:
+    command = attached([sys.executable, "-c", "print('started')"])
+    command[4] = "1" if os.getpid() != 1 else "2"
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "is not started" in done.stderr
