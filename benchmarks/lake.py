@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -46,6 +47,7 @@ from ocm.types import (
 
 STEPS_PER_EPISODE = 30
 CHAINS = 24
+PAIRS = 60
 SUCCESS_RATE = "SELECT method, avg(success::INT) FROM episodes GROUP BY method ORDER BY method"
 INVALID_RATE = "SELECT method, avg((validity <> 'valid')::INT) FROM steps GROUP BY method ORDER BY method"
 
@@ -134,26 +136,47 @@ def best(work: Callable[[], object], rounds: int = 7) -> float:
     return min(times)
 
 
+def fetch(connection: duckdb.DuckDBPyConnection, statement: str) -> list[tuple[object, ...]]:
+    """All rows of a statement."""
+    return connection.execute(statement).fetchall()
+
+
 def report(what: str, value: float, unit: str, target: str = "") -> None:
     print(f"{what:<58} {value:>10.2f} {unit:<4} {target}")
 
 
+class LongChain:
+    """One chain that is committed episode by episode."""
+
+    def __init__(self, root: Path, key: ChainKey) -> None:
+        self.key = key
+        self.writer = ChainWriter(root, "bench", chain_id(key), key)
+        self.memory: dict[str, str] = {}
+        self.index = 0
+
+    def commit(self) -> float:
+        """Seconds that the next commit takes."""
+        episode = synthetic_episode(self.key, self.index, self.memory)
+        self.index += 1
+        start = time.perf_counter()
+        self.writer.commit(episode)
+        return time.perf_counter() - start
+
+
 def measure_commits(root: Path, count: int) -> None:
     """Cost of a commit at the beginning and at the end of one long chain."""
-    key = synthetic_key(0)
-    writer = ChainWriter(root, "bench", chain_id(key), key)
-    memory: dict[str, str] = {}
-    times = []
-    for index in range(count):
-        episode = synthetic_episode(key, index, memory)
-        start = time.perf_counter()
-        writer.commit(episode)
-        times.append(time.perf_counter() - start)
-    early, late = (1000 * statistics.median(part) for part in (times[5:55], times[-50:]))
-    report("commit, median of the 6th to 55th", early, "ms")
-    report(f"commit, median of the last 50 of {count}", late, "ms")
+    long, short = LongChain(root, synthetic_key(0)), LongChain(root, synthetic_key(1))
+    for _ in range(count - PAIRS):
+        long.commit()
+    for _ in range(5):
+        short.commit()
+    # in turns, so that other load on the machine disturbs both alike
+    pairs = [(short.commit(), long.commit()) for _ in range(PAIRS)]
+    early, late = (1000 * statistics.median(times) for times in zip(*pairs, strict=True))
+    report(f"commit, median of the 6th to {5 + PAIRS}th", early, "ms")
+    report(f"commit, median of the last {PAIRS} of {count}", late, "ms")
     report("ratio", late / early, "x", "target <= 1.3")
-    report("resume of that chain, every file verified", 1000 * best(writer.resume, 1), "ms")
+    report("resume of the long chain, every file verified", 1000 * best(long.writer.resume, 1), "ms")
 
 
 def fill(root: Path, steps: int) -> list[ChainWriter]:
@@ -174,7 +197,7 @@ def measure_queries(root: Path, title: str) -> None:
     report(f"{title}: connect", 1000 * best(lambda: connect(root).close(), 3), "ms")
     with connect(root) as connection:
         for name, statement in (("SR by method", SUCCESS_RATE), ("invalid actions by method", INVALID_RATE)):
-            seconds = best(lambda statement=statement: connection.execute(statement).fetchall())
+            seconds = best(partial(fetch, connection, statement))
             report(f"{title}: {name}", 1000 * seconds, "ms")
 
 
@@ -185,8 +208,8 @@ def measure_bare(root: Path) -> None:
         for table, statement in (("episodes", SUCCESS_RATE), ("steps", INVALID_RATE)):
             source = sql.parquet([one.flat[table] for one in files])
             direct = statement.replace(f"FROM {table}", f"FROM {source}")
-            alone = best(lambda direct=direct: bare.execute(direct).fetchall(), 15)
-            through = best(lambda statement=statement: views.execute(statement).fetchall(), 15)
+            alone = best(partial(fetch, bare, direct), 15)
+            through = best(partial(fetch, views, statement), 15)
             report(f"bare DuckDB: {table} by method", 1000 * alone, "ms")
             report("ratio of the view to it", through / alone, "x", "target <= 1.3")
 

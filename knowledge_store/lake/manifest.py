@@ -70,8 +70,9 @@ def read_manifest(root_folder: Path, sweep: str) -> Manifest:
     """A sweep's manifest.
 
     Raises:
-        StorageError: the sweep has none, or it is damaged.
+        StorageError: the sweep has none, it is damaged, or the lake is of a newer schema.
     """
+    root.open_for_reading(root_folder)
     path = manifest_file(root_folder, sweep)
     fields = disk.parse_json(path, disk.read_bytes(path, _MEND), _MEND)
     try:

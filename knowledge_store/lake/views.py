@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from knowledge_store.lake import sql
 from knowledge_store.lake.catalog import chain_rows, sweep_rows
-from knowledge_store.lake.files import ChainFiles, chain_files
+from knowledge_store.lake.files import chain_files
 from knowledge_store.lake.paths import chains, sweeps
 from knowledge_store.lake.root import open_for_reading
 from knowledge_store.lake.schema import TABLES, flat_schema, text_columns
@@ -46,8 +46,12 @@ def connect(
         connection.execute(f"SET memory_limit = {sql.literal(memory_limit)}")
     _add_table(connection, "chains", chain_rows(root, places, files))
     _add_table(connection, "sweeps", sweep_rows(root, names))
+    connection.execute("SET parquet_metadata_cache = true")  # committed files never change
+    fresh = [file for chain in files for file in chain.episodes]
+    connection.execute(f"SET VARIABLE episode_files = {sql.file_list(fresh)}")
     for table in TABLES:
-        _add_view(connection, table, files)
+        flat = [chain.flat[table] for chain in files if table in chain.flat]
+        _add_view(connection, table, flat, bool(fresh))
     for table in TABLES:
         if text_columns(table):
             connection.execute(f"CREATE VIEW {table}_text AS {sql.with_texts(table)}")
@@ -72,11 +76,13 @@ def query(root: Path, statement: str, sweep: str | None = None) -> pa.Table:
             raise StorageError(f"{root}: the query failed: {error}; check the files that it names") from error
 
 
-def _add_view(connection: duckdb.DuckDBPyConnection, table: str, files: Sequence[ChainFiles]) -> None:
-    flat = [chain.flat[table] for chain in files if table in chain.flat]
-    fresh = [file for chain in files for file in chain.episodes]
-    parts = [sql.from_flat_files(table, flat)] if flat else []
-    parts += [sql.from_episode_files(table, fresh)] if fresh else []
+def _add_view(
+    connection: duckdb.DuckDBPyConnection, table: str, flat: Sequence[str], any_fresh: bool
+) -> None:
+    """One view over the flat files of compacted chains and the episode files of the others."""
+    connection.execute(f"SET VARIABLE {table}_files = {sql.file_list(flat)}")
+    parts = [sql.from_flat(table, sql.parquet_variable(f"{table}_files"))] if flat else []
+    parts += [sql.from_episodes(table, sql.parquet_variable("episode_files"))] if any_fresh else []
     if parts:
         connection.execute(f"CREATE VIEW {sql.quoted(table)} AS {' UNION ALL '.join(parts)}")
     else:
