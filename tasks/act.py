@@ -58,7 +58,9 @@ class Scene:
     last_used: Mapping[str, int]
 
 
-async def act(agent: Agent, world: World, scene: Scene, first: Observation, bench: EpisodeBench) -> Trajectory:
+async def act(
+    agent: Agent, world: World, scene: Scene, first: Observation, bench: EpisodeBench
+) -> Trajectory:
     """Play until the environment ends the episode or the steps are used up.
 
     An inspect costs no step. A malformed turn is corrected once; malformed again, the environment
@@ -108,9 +110,7 @@ def _view(scene: Scene, first: Observation, record: Record) -> View:
 
 def _note_turn(record: Record, decision: Decision, call: int) -> None:
     step = len(record.steps) + 1
-    record.turns.append(
-        Turn(step, decision.kind, decision.thought, decision.content, decision.reply, call)
-    )
+    record.turns.append(Turn(step, decision.kind, decision.thought, decision.content, decision.reply, call))
     record.transcript.append(Message("assistant", decision.said))
 
 

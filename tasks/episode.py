@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from agents.protocol import Agent
 from backbones.protocol import Backbone
@@ -15,14 +15,6 @@ from ocm.identity import memory_hash
 from ocm.types import ChainKey, Episode, Files, TaskRef, Trajectory, UpdateOutcome
 from tasks.act import Scene, World, act
 from tasks.bench import EpisodeBench, StageRunner, Verifier, run_plainly
-
-
-class Lease(Protocol):
-    """A hosted environment for one episode."""
-
-    async def __aenter__(self) -> World: ...
-
-    async def __aexit__(self, *error: object) -> bool | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +27,7 @@ class Setting:
     agent: Agent
     backbone: Backbone
     verifier: Verifier
-    lease: Callable[[], Lease]
+    lease: Callable[[], AbstractAsyncContextManager[World]]
     rules: str
     step_limit: int
     provenance: Mapping[str, str]
@@ -109,7 +101,9 @@ def _answered_by(bench: EpisodeBench) -> dict[str, str]:
     replies = [call.reply for call in bench.calls]
     return {
         "backbone_model": ", ".join(sorted({reply.model for reply in replies})),
-        "backbone_fingerprint": ", ".join(sorted({reply.fingerprint for reply in replies if reply.fingerprint})),
+        "backbone_fingerprint": ", ".join(
+            sorted({reply.fingerprint for reply in replies if reply.fingerprint})
+        ),
     }
 
 

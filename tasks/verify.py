@@ -1,98 +1,193 @@
 """Verify: procedures spread over Ray actors, each of which owns one sandbox.
 
-Equal inputs give equal verdicts, so what was verified once against the same K_o is not executed
-again (:class:`knowledge_store.sandbox.VerdictCache`).
+Equal inputs give equal verdicts, so what was verified once against the same K_o is not executed again.
+The verdicts are remembered here, on this side of the actors: any of them may get the next candidate.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
+from knowledge_store.memory import OBJECTS
 from knowledge_store.sandbox import Policy, Sandbox
+from knowledge_store.sandbox.cache import UNSURE
 from ocm.errors import SandboxError
+from ocm.identity import sha256
 from ocm.types import Files, Verdict
 
 SPLIT_ABOVE = 24
 """Procedures above which one candidate is spread over several actors; each executes K_o anew."""
 TRIES = 3
-"""Fresh actors that are tried when one dies: verification can be repeated without harm."""
+"""Tries when an actor dies or its sandbox breaks: verification can be repeated without harm."""
+REMEMBERED = 100_000
+"""Verdicts in memory, the least recently used out first."""
+
+Key = tuple[str, str, str]
 
 
 class SandboxActor:
-    """One sandbox in one process. A Ray actor in a sweep; a plain object in tests."""
+    """One sandbox in one process, made at the first use, so that a refusal reaches the caller as such."""
 
     def __init__(self, policy: Policy) -> None:
-        self._sandbox = Sandbox(policy)
+        self._policy = policy
+        self._sandbox: Sandbox | None = None
+
+    def _open(self) -> Sandbox:
+        self._sandbox = self._sandbox or Sandbox(self._policy)
+        return self._sandbox
 
     def tier(self) -> str:
-        return str(self._sandbox.protections.tier)
+        return str(self._open().protections.tier)
 
     def verify(self, objects: str, procedures: dict[str, str]) -> tuple[Verdict, ...]:
-        return self._sandbox.verify(objects, procedures)
-
-    def close(self) -> None:
-        self._sandbox.close()
+        return self._open().verify(objects, procedures)
 
 
 class VerifierPool:
     """Verification actors, started at the first use and shared by all chains of a process."""
 
-    def __init__(self, policy: Policy, actors: int, deadline: float = 600.0) -> None:
+    def __init__(self, policy: Policy, actors: int, patience: float = 120.0) -> None:
+        """``patience``: seconds beyond the sum of the limits until an actor counts as lost."""
         self._policy = policy
-        self._free: asyncio.Queue[Any | None] = asyncio.Queue()
-        self._deadline = deadline
+        self._patience = patience
         self._size = actors
+        self._known = VerdictMemo(REMEMBERED)
+        self._started: list[Any] = []
+        self._free: asyncio.LifoQueue[Any | None] = asyncio.LifoQueue()
         for _ in range(actors):
             self._free.put_nowait(None)
 
     async def tier(self) -> str:
-        """The sandbox tier in force, A to D."""
-        return str(await self._call("tier"))
+        """The sandbox tier in force, A to D.
+
+        Raises:
+            SandboxError: the machine offers less than the policy asks for.
+        """
+        return str(await self._call("tier", self._patience))
 
     async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
         """See :class:`tasks.bench.Verifier`."""
-        parts = _split(procedures, self._size)
-        answers = await asyncio.gather(*(self._call("verify", objects, part) for part in parts))
-        return joined(answers)
+        known, missing = self._known.split(objects, procedures)
+        if not missing and known:
+            return joined([known])
+        parts = await asyncio.gather(*(self._execute(objects, part) for part in _split(missing, self._size)))
+        fresh = joined(parts)
+        self._known.add(objects, procedures, fresh)
+        if any(verdict.path == OBJECTS for verdict in fresh):
+            return fresh
+        if unanswered := missing.keys() - {verdict.path for verdict in fresh}:
+            raise SandboxError(
+                f"the sandbox gave no verdict on {', '.join(sorted(unanswered))}; this is a bug"
+            )
+        return joined([known, fresh])
 
-    async def _call(self, method: str, *arguments: object) -> Any:
-        from ray.exceptions import RayActorError
+    async def _execute(self, objects: str, procedures: dict[str, str]) -> tuple[Verdict, ...]:
+        seconds = self._patience + self._policy.wall_seconds * (len(procedures) + 2)
+        verdicts: tuple[Verdict, ...] = await self._call("verify", seconds, objects, procedures)
+        return verdicts
 
+    async def _call(self, method: str, seconds: float, *arguments: object) -> Any:
+        from ray.exceptions import OutOfMemoryError, RayActorError
+
+        problem: Exception | None = None
         for _ in range(TRIES):
-            actor = await self._free.get() or self._start()
             try:
-                result = await asyncio.wait_for(getattr(actor, method).remote(*arguments), self._deadline)
-            except (RayActorError, TimeoutError) as error:
-                self._kill(actor)
-                actor, last = None, error
-            else:
-                return result
-            finally:
-                self._free.put_nowait(actor)
+                async with self._lease() as actor:
+                    return await asyncio.wait_for(getattr(actor, method).remote(*arguments), seconds)
+            except (RayActorError, OutOfMemoryError, SandboxError, TimeoutError) as error:
+                problem = error
+        if isinstance(problem, SandboxError):
+            raise SandboxError(problem.message) from problem
         raise SandboxError(
-            f"the verification actor died {TRIES} times in a row ({type(last).__name__}): {last}; "
+            f"the verification actor was lost {TRIES} times in a row ({type(problem).__name__}: {problem}); "
             "`ocm doctor` shows what the sandbox needs"
-        ) from last
+        ) from problem
+
+    @asynccontextmanager
+    async def _lease(self) -> AsyncIterator[Any]:
+        """An actor for one call.
+
+        One whose call did not come back, as when the caller is cancelled, may be busy for long: it is
+        killed, and its place is free for a new one. A sandbox that breaks mends itself.
+        """
+        actor = await self._free.get()
+        try:
+            actor = actor or self._start()
+            yield actor
+        except SandboxError:
+            raise
+        except BaseException:
+            self._kill(actor)
+            actor = None
+            raise
+        finally:
+            self._free.put_nowait(actor)
 
     def _start(self) -> Any:
         import ray
 
         remote = ray.remote(num_cpus=0, max_restarts=0, max_task_retries=0)(SandboxActor)
-        return remote.remote(self._policy)
+        actor = remote.remote(self._policy)
+        self._started.append(actor)
+        return actor
 
-    @staticmethod
-    def _kill(actor: Any) -> None:
+    def _kill(self, actor: Any | None) -> None:
         import ray
 
-        ray.kill(actor)
+        if actor is not None:
+            self._started.remove(actor)
+            ray.kill(actor)
 
     async def close(self) -> None:
-        """End all actors that are at rest; their sandboxes end with them."""
-        while not self._free.empty():
-            if (actor := self._free.get_nowait()) is not None:
-                self._kill(actor)
+        """End all actors; their sandboxes end with them. May be called twice."""
+        for actor in list(self._started):
+            self._kill(actor)
+        for _ in range(self._free.qsize()):
+            self._free.get_nowait()
+            self._free.put_nowait(None)
+
+
+class VerdictMemo:
+    """Verdicts by K_o, path and source. What a loaded machine may have caused is not remembered."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._verdicts: OrderedDict[Key, Verdict] = OrderedDict()
+
+    def split(self, objects: str, procedures: Files) -> tuple[tuple[Verdict, ...], dict[str, str]]:
+        """Known verdicts, and the procedures without one. A K_o that fails is known for all of them."""
+        whole = self._get((sha256(objects), OBJECTS, ""))
+        if whole and (not whole.ok or not procedures):
+            return (whole,), {}
+        hits = {path: self._get(key) for path, key in _keys(objects, procedures).items()}
+        known = tuple(verdict for verdict in hits.values() if verdict)
+        return known, {path: procedures[path] for path, verdict in hits.items() if not verdict}
+
+    def add(self, objects: str, procedures: Files, verdicts: Sequence[Verdict]) -> None:
+        """Remember fresh verdicts."""
+        keys = _keys(objects, procedures)
+        for verdict in verdicts:
+            if verdict.kind not in UNSURE:
+                self._verdicts[keys.get(verdict.path, (sha256(objects), OBJECTS, ""))] = verdict
+        while len(self._verdicts) > self._capacity:
+            self._verdicts.popitem(last=False)
+
+    def _get(self, key: Key) -> Verdict | None:
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            return None
+        self._verdicts.move_to_end(key)
+        return replace(verdict, cached=True)
+
+
+def _keys(objects: str, procedures: Files) -> dict[str, Key]:
+    against = sha256(objects)
+    return {path: (against, path, sha256(text)) for path, text in procedures.items()}
 
 
 def _split(procedures: Files, ways: int) -> list[dict[str, str]]:
@@ -103,6 +198,8 @@ def _split(procedures: Files, ways: int) -> list[dict[str, str]]:
 
 
 def joined(answers: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-    """The verdicts of all parts by path; one on K_o itself counts once."""
+    """The verdicts of all parts by path; one on K_o itself counts alone."""
     by_path: Mapping[str, Verdict] = {verdict.path: verdict for part in answers for verdict in part}
+    if OBJECTS in by_path:
+        return (by_path[OBJECTS],)
     return tuple(by_path[path] for path in sorted(by_path))

@@ -6,6 +6,8 @@ prompts are not public; those beside this file are our own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agents.acting import take_turn
 from agents.ocm.plan import LearningPlan, known_files
 from agents.ocm.reflect import PROMPTS, reflect
@@ -27,6 +29,7 @@ class OcmAgent:
 
     def __init__(self, settings: OcmSettings) -> None:
         self.settings = settings
+        self._told: tuple[Files, Mapping[str, int], str] | None = None
 
     async def act(self, view: View, bench: Bench) -> Decision:
         decision = await take_turn(view, bench, self._memory_text(view), self._no_inspect(view))
@@ -52,6 +55,13 @@ class OcmAgent:
         return await bench.stage("reflect", lambda: reflect(trajectory, memory, self.settings, bench))
 
     def _memory_text(self, view: View) -> str:
+        """What :meth:`_tell` says, once per episode: all its turns see the same memory object."""
+        told = self._told
+        if told is None or told[0] is not view.memory or told[1] is not view.last_used:
+            told = self._told = (view.memory, view.last_used, self._tell(view))
+        return told[2]
+
+    def _tell(self, view: View) -> str:
         """Level 0 of progressive disclosure, or all source where it is off (section 3.4)."""
         memory = self._kept(view.memory)
         if self.settings.disclosure == "full":

@@ -129,15 +129,11 @@ def _read(reply: Reply) -> CodeReply:
 
 
 async def _verdicts(files: Files, settings: OcmSettings, bench: Bench) -> tuple[Verdict, ...]:
-    """Static rules first; what passes them is executed.
-
-    Without K_o the rules are not asked, since they demand its use: the sandbox has its own on imports
-    and size.
-    """
+    """Static rules first; what passes them is executed."""
 
     async def work() -> tuple[Verdict, ...]:
         objects, kept = files.get(OBJECTS, ""), procedures(files)
-        failures = check(objects, kept) if settings.objects else ()
+        failures = check(objects, kept, needs_objects=settings.objects)
         return failures or await bench.verify(objects, kept)
 
     return await bench.stage("verify", work)

@@ -155,24 +155,39 @@ def test_an_action_before_the_cut_stands() -> None:
     assert parse_turn("Inspect[A]", CUT_OFF).kind is TurnKind.INSPECT
 
 
-PIECES = st.sampled_from(
-    [
-        "Action:",
-        "action",
-        "Action 2 :",
-        "Inspect[",
-        "inspect(",
-        "]",
-        ")",
-        "\n",
-        "\r\n",
-        "```",
-        "~~~",
-        "<think>",
-    ]
-    + ["</think>", '"', "'", "`", "**", "*", ".", "{", "}", '{"action": "', ",", "#", "-", ">", " ", "look"]
-    + ["Thought:", "Observation:", "：", "[A1]", "A.b", "…"]
-)
+LABELS = [
+    "Action:",
+    "action",
+    "Action 2 :",
+    "Thought:",
+    "Observation:",
+    "Inspect[",
+    "inspect(",
+    "<think>",
+    "</think>",
+]
+MARKS = [
+    "]",
+    ")",
+    "\n",
+    "\r\n",
+    "```",
+    "~~~",
+    '"',
+    "'",
+    "`",
+    "**",
+    "*",
+    ".",
+    ",",
+    "#",
+    "-",
+    ">",
+    " ",
+    "：",
+    "…",
+]
+PIECES = st.sampled_from([*LABELS, *MARKS, "{", "}", '{"action": "', "look", "[A1]", "A.b"])
 REPLIES = st.text(max_size=80) | st.lists(PIECES, max_size=12).map("".join)
 
 
