@@ -9,6 +9,8 @@ from __future__ import annotations
 from ocm.types import EndReason, Trajectory, Turn, TurnKind, Validity
 
 OBSERVATION_CHARS = 2_000
+ACTION_CHARS = 500
+THOUGHT_CHARS = 300
 TRAJECTORY_CHARS = 48_000
 
 _OUTCOMES = {
@@ -35,29 +37,31 @@ def outcome(trajectory: Trajectory) -> str:
 
 def render(trajectory: Trajectory, limit: int = TRAJECTORY_CHARS) -> str:
     """The trajectory as numbered entries, at most about ``limit`` characters."""
-    entries = [f"[0] {_cut(trajectory.first_observation)}"]
+    entries = [f"[0] {_cut(trajectory.first_observation, OBSERVATION_CHARS)}"]
     thoughts = _thoughts(trajectory.turns)
     for number, step in enumerate(trajectory.steps, start=1):
         thought = f"thought: {thoughts[number]}\n    " if number in thoughts else ""
         entries.append(
-            f"[{number}] {thought}action: {step.action}\n    outcome: {_VALIDITY[step.validity]}\n"
-            f"{_cut(step.observation)}"
+            f"[{number}] {thought}action: {_line(step.action, ACTION_CHARS)}\n"
+            f"    outcome: {_VALIDITY[step.validity]}\n{_cut(step.observation, OBSERVATION_CHARS)}"
         )
     return "\n".join(_without_middle(entries, limit))
 
 
 def _thoughts(turns: tuple[Turn, ...]) -> dict[int, str]:
     return {
-        turn.step: " ".join(turn.thought.split())[:300]
+        turn.step: _line(turn.thought, THOUGHT_CHARS)
         for turn in turns
         if turn.kind is TurnKind.ACTION and turn.thought
     }
 
 
-def _cut(text: str) -> str:
-    if len(text) <= OBSERVATION_CHARS:
-        return text
-    return f"{text[:OBSERVATION_CHARS]}… ({len(text) - OBSERVATION_CHARS} more characters)"
+def _line(text: str, limit: int) -> str:
+    return _cut(" ".join(text.split()), limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
 
 
 def _without_middle(entries: list[str], limit: int) -> list[str]:
