@@ -344,3 +344,12 @@ async def test_the_outcome_is_not_told_while_acting() -> None:
 
 async def test_a_turn_kind_has_a_meaning_for_every_member() -> None:
     assert {kind[0] for kind in TurnKind} == set("aim"), "the letters of these tests"
+
+
+async def test_one_agent_shows_each_episode_its_own_memory() -> None:
+    agent = ocm()
+    for name in ("Door", "Gate"):
+        play = Play("Action: win", memory={"objects.py": f"class {name}:\n    pass\n"})
+        await play.by(agent)
+        system = play.script.requests[0].messages[0].content
+        assert [word for word in ("Door", "Gate") if f"class {word}" in system] == [name]
