@@ -5,48 +5,39 @@ from the user's Prefect profile. It starts in the background, so that other serv
 and it ends with this process, however this process ends. Nothing is ever read back from it: its
 database may be deleted at any time.
 
-An empty database costs 10 s of migrations, so the first server of a Prefect version leaves a copy of
-its fresh database in the user's cache folder, and later ones begin with that.
-
 This module does not import Prefect: Prefect reads the environment when it is imported.
 """
 
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
-import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
+from flows import prefect_database
 from flows.attached import attached
+from flows.prefect_client import deliver, environment
 from ocm.errors import OrchestrationError
 
 __all__ = ["PrefectServer", "prefect_server"]
 
 READY_SECONDS = 120.0
 STOP_SECONDS = 10.0
+DELIVER_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
 POLL_SECONDS = 0.05
 LOG_LINES = 15
 
 _URL = "PREFECT_API_URL"
-_DATABASE = "prefect.db"
-_UNREADY = "migrating"
 
 _SERVER = {
     "DO_NOT_TRACK": "true",
@@ -104,9 +95,9 @@ class PrefectServer:
         home = home.resolve()
         with ExitStack() as stack:
             _hold(home, stack)
-            _seed_database(home)
+            prefect_database.seed(home)
             process, url = _spawn(home)
-            stack.enter_context(_environment({**_CLIENT, **_places(home), _URL: url}))
+            stack.enter_context(environment({**_CLIENT, **_places(home), _URL: url}))
             return cls(url, home, process, stack.pop_all())
 
     def wait_ready(self, seconds: float = READY_SECONDS) -> None:
@@ -125,10 +116,15 @@ class PrefectServer:
             if time.monotonic() > deadline:
                 raise self._failed(f"did not answer within {seconds:.0f} s")
             time.sleep(POLL_SECONDS)
-        _mark_migrated(self.home)
+        prefect_database.mark_migrated(self.home)
 
     def stop(self) -> None:
-        """End the server, if it is ours, and restore the environment. Safe to call twice."""
+        """End the server, if it is ours, and restore the environment. Safe to call twice.
+
+        What Prefect has still to tell it is told first: a client left with events for a dead server
+        would try each for a minute when this process exits.
+        """
+        deliver(DELIVER_SECONDS)
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -142,8 +138,9 @@ class PrefectServer:
         log = self.home / "server.log"
         last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-LOG_LINES:])
         return OrchestrationError(
-            f"the Prefect server {how}; see {log}, or start one yourself (prefect server start) "
-            f"and set {_URL}. Its last lines:\n{last or '(none)'}"
+            f"the Prefect server {how}; see {log}. Nothing needs {self.home}: delete it and try again, "
+            f"or start a server yourself (prefect server start) and set {_URL}. Its last lines:\n"
+            f"{last or '(none)'}"
         )
 
 
@@ -204,47 +201,6 @@ def _hold(home: Path, stack: ExitStack) -> None:
         raise OrchestrationError(f"{home}: {error.strerror}; choose another storage root") from error
 
 
-# --- its database ------------------------------------------------------------------------------
-
-
-def _seed_database(home: Path) -> None:
-    """Begin with a migrated database if there is none; drop one that a kill left half-migrated."""
-    database = home / _DATABASE
-    if _database_is_unready(home):
-        for leftover in home.glob(f"{_DATABASE}*"):
-            leftover.unlink()
-    if database.exists():
-        return
-    (home / _UNREADY).touch()
-    if _template().exists():
-        shutil.copyfile(_template(), database)
-
-
-def _database_is_unready(home: Path) -> bool:
-    return (home / _UNREADY).exists()
-
-
-def _mark_migrated(home: Path) -> None:
-    """The database is complete: say so, and leave a copy for later servers of this version."""
-    (home / _UNREADY).unlink(missing_ok=True)
-    template = _template()
-    if template.exists():
-        return
-    try:
-        template.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=template.parent) as folder:
-            fresh = Path(folder) / _DATABASE
-            with closing(sqlite3.connect(home / _DATABASE)) as live, closing(sqlite3.connect(fresh)) as copy:
-                live.backup(copy)
-            fresh.replace(template)
-    except OSError as error:
-        logging.getLogger(__name__).info("no copy of Prefect's empty database is kept: %s", error)
-
-
-def _template() -> Path:
-    return user_cache_path("ocm-at-scale") / f"prefect-{version('prefect')}.db"
-
-
 # --- asking a server ---------------------------------------------------------------------------
 
 
@@ -268,29 +224,3 @@ def _check_answers(url: str) -> None:
         raise OrchestrationError(f"{_URL}={url} answers {error.code} {error.reason}; {mend}") from error
     except (OSError, ValueError) as error:
         raise OrchestrationError(f"{_URL}={url} does not answer: {error}; {mend}") from error
-
-
-# --- this process's environment ----------------------------------------------------------------
-
-
-@contextmanager
-def _environment(wanted: dict[str, str]) -> Iterator[None]:
-    """Set variables, and leave out the user's profile, which is not in our profiles file."""
-    names = [*wanted, "PREFECT_PROFILE"]
-    before = {name: os.environ.pop(name, None) for name in names}
-    os.environ.update(wanted)
-    _let_prefect_see_it()
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
-        _let_prefect_see_it()
-
-
-def _let_prefect_see_it() -> None:
-    """Where Prefect has been imported already, make it read the environment again."""
-    if context := sys.modules.get("prefect.context"):
-        context.refresh_global_settings_context()

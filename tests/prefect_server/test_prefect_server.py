@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from flows import prefect_server as module
+from flows import prefect_database
 from flows.attached import attached
+from flows.prefect_database import template
 from flows.prefect_server import PrefectServer, prefect_server
 from ocm.errors import OrchestrationError
 
@@ -83,9 +85,6 @@ def test_a_server_of_our_own(tmp_path: Path, of_the_user: Path, monkeypatch: pyt
             monkeypatch.delenv("PREFECT_API_URL")
             PrefectServer.start(tmp_path / "home")
         monkeypatch.setenv("PREFECT_API_URL", server.url)
-        script = Path(__file__).with_name("flow_of_three.py")
-        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-        assert done.stdout == "3 ['Completed'] ['Completed', 'Completed', 'Completed']\n", done.stderr
     finally:
         server.stop()
     assert gone(server.process.pid, 0)
@@ -106,7 +105,7 @@ def test_a_killed_driver_leaves_nothing_behind(tmp_path: Path, when: str) -> Non
         driver.send_signal(signal.SIGKILL)
         driver.wait()
         assert gone(server)
-    assert module._database_is_unready(tmp_path / "home") is (when == "starting")
+    assert prefect_database.unready(tmp_path / "home") is (when == "starting")
 
 
 def test_a_server_that_cannot_start(tmp_path: Path) -> None:
@@ -138,33 +137,61 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
         PrefectServer.start(tmp_path / "file" / "home")
 
 
+def test_flows_of_one_process_on_servers_one_after_the_other(tmp_path: Path, of_the_user: Path) -> None:
+    """What runs did is on the server when it stops, and a dead server does not hold up the exit."""
+    home = {"HOME": str(of_the_user), "XDG_CACHE_HOME": str(template().parent.parent)}
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.prefect_server.two_servers", str(tmp_path)],
+        env={**os.environ, **home},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    three = "3 ['Completed'] ['Completed', 'Completed', 'Completed']\n"
+    assert done.stdout.startswith(three * 2), done.stderr
+    assert done.returncode == 0
+    assert "did not take the last events" in done.stderr
+    ended = float(done.stdout.split()[-1])
+    assert time.time() - ended < 20, f"{time.monotonic() - started:.0f} s in all"
+    assert [path.name for path in (of_the_user / ".prefect").iterdir()] == ["profiles.toml"]
+
+
+# --- its database ------------------------------------------------------------------------------
+
+
 def test_half_migrated_databases_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    template = tmp_path / "template.db"
-    monkeypatch.setattr(module, "_template", lambda: template)
+    kept = tmp_path / "template.db"
+    monkeypatch.setattr(prefect_database, "template", lambda: kept)
     home = tmp_path / "home"
     home.mkdir()
-    module._seed_database(home)
+    prefect_database.seed(home)
     assert not (home / "prefect.db").exists()
     (home / "prefect.db").write_text("half")
     (home / "prefect.db-wal").write_text("half")
-    template.write_text("whole")
-    module._seed_database(home)
+    kept.write_text("whole")
+    prefect_database.seed(home)
     assert (home / "prefect.db").read_text() == "whole"
     assert not (home / "prefect.db-wal").exists()
 
 
-def test_a_migrated_database_is_kept_and_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sqlite3
-
-    template = tmp_path / "cache" / "template.db"
-    monkeypatch.setattr(module, "_template", lambda: template)
-    module._seed_database(tmp_path)
-    with sqlite3.connect(tmp_path / "prefect.db") as database:
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_fresh_database_is_kept_for_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: bool
+) -> None:
+    kept = tmp_path / "cache" / "template.db"
+    monkeypatch.setattr(prefect_database, "template", lambda: kept)
+    if fresh:
+        prefect_database.seed(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "prefect.db")) as database:
         database.execute("create table flows (id)")
-    module._mark_migrated(tmp_path)
-    module._seed_database(tmp_path)
-    for kept in (template, tmp_path / "prefect.db"):
-        with sqlite3.connect(kept) as database:
+    prefect_database.mark_migrated(tmp_path)
+    prefect_database.seed(tmp_path)
+    assert (tmp_path / "prefect.db").exists()
+    assert kept.exists() is fresh
+    if fresh:
+        with closing(sqlite3.connect(kept)) as database:
             assert database.execute("select name from sqlite_master").fetchall() == [("flows",)]
 
 
