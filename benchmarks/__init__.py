@@ -1,1 +1,1 @@
-"""Measurements: each module is run with ``python -m benchmarks.NAME`` and prints a table."""
+"""Speed as ratios, each pair measured in one run. ``python -m benchmarks`` runs all."""

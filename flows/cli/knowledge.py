@@ -32,9 +32,8 @@ def log(chain: str, root: Path, sweep: str | None) -> None:
             change.path if change.content is not None else f"{change.path} (deleted)"
             for change in update.delta
         )
-        click.echo(
-            f"{episode.index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}  {paths or update.reason}"
-        )
+        head = f"{episode.index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}"
+        click.echo(f"{head}  {paths or update.reason}")
 
 
 @knowledge.command("show")

@@ -69,23 +69,24 @@ def _run(expanded: Plan, listener: Listener) -> SweepOutcome:
     """Open the lake, start the services around the flow, and play."""
     from flows.prefect_server import PrefectServer
     from flows.quiet import quiet_services
-    from knowledge_store.lake.root import open_for_writing
+    from flows.sweep_record import holding, record_sweep
 
     root = Path(expanded.spec.storage.root)
-    open_for_writing(root)
-    quiet_services()
-    listener.stage("starting the Prefect server")
-    server = PrefectServer.start(root / ".prefect")
-    try:
-        return asyncio.run(_play(expanded, listener, server))
-    finally:
-        server.stop()
+    with holding(root, expanded.spec.name):
+        record_sweep(root, expanded)
+        quiet_services()
+        listener.stage("starting the Prefect server")
+        server = PrefectServer.start(root / expanded.spec.name / "prefect")
+        try:
+            return asyncio.run(_play(expanded, listener, server))
+        finally:
+            server.stop()
 
 
 async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> SweepOutcome:
-    from flows.runtime import open_sweep
+    from flows.runtime import open_runtime
 
-    async with open_sweep(expanded, listener) as runtime:
+    async with open_runtime(expanded, listener) as runtime:
         listener.stage("waiting for the Prefect server")
         await asyncio.to_thread(server.wait_ready)
         from flows.sweep import sweep

@@ -1,0 +1,116 @@
+"""Killed at any moment and started again, a sweep ends with the same episodes: none twice, none missing."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from ocm.identity import generator
+from tests.e2e.command import SMALL, Ended, digest, ocm, start, write_spec
+
+KILLS = 2
+GONE_SECONDS = 60.0
+WORKERS = re.compile(r"ray::(EnvHost|SandboxActor)|uvicorn|flows\.cli")
+
+
+def kill_after(process: subprocess.Popen[str], episodes: int, delay: float) -> None:
+    """SIGKILL the driver some time after it has told of so many episodes."""
+    assert process.stdout is not None
+    told = 0
+    for line in process.stdout:
+        told += '"event": "episode"' in line
+        if told >= episodes:
+            break
+    time.sleep(delay)
+    process.kill()
+    process.communicate()
+
+
+def wait_until_nothing_works(root: Path) -> None:
+    """Hosts, sandboxes and Prefect's server end with their driver. Ray's own agents take a minute more."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while left := [line for line in map(_command_line, _of_driver(root)) if WORKERS.search(line)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
+
+
+def _of_driver(root: Path) -> Iterator[psutil.Process]:
+    """Processes that inherited the driver's environment; a sandbox has none, and ends with its owner."""
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("OCM_TEST_ROOT") == str(root):
+                yield process
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+
+
+def _command_line(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    spec = write_spec(tmp_path, SMALL.format(limit=6))
+    root = tmp_path / "killed"
+    draws = generator("kills of the driver")
+    for _ in range(KILLS):
+        process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
+        kill_after(process, draws.randrange(1, 6), draws.random())
+        wait_until_nothing_works(root)
+    last = ocm("run", spec, "--root", root, "--output", "json")
+    assert last.code == 0, last.err
+    undisturbed = ocm("run", spec, "--root", tmp_path / "whole", "--output", "quiet")
+    assert undisturbed.code == 0, undisturbed.err
+    assert digest(root) == digest(tmp_path / "whole")
+    counted = ocm(
+        "sql",
+        "SELECT count(*), count(DISTINCT (chain, episode)) FROM episodes",
+        "--root",
+        root,
+        "--format",
+        "csv",
+    )
+    assert counted.out.splitlines()[1] == "24,24"
+
+
+def test_interrupted_once_ends_at_an_episode_border(tmp_path: Path) -> None:
+    spec = write_spec(tmp_path, SMALL.format(limit=40))
+    root = tmp_path / "runs"
+    process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
+    assert process.stdout is not None
+    for line in process.stdout:
+        if '"event": "episode"' in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    ended = Ended(process.returncode, out, err)
+    assert ended.code == 3, err
+    assert "The same command goes on" in err
+    end = ended.events[-1]
+    assert not end["complete"]
+    assert {chain["status"] for chain in end["chains"]} == {"stopped"}
+    wait_until_nothing_works(root)
+
+
+def test_a_second_run_of_the_same_sweep_is_refused(tmp_path: Path) -> None:
+    spec = write_spec(tmp_path, SMALL.format(limit=40))
+    root = tmp_path / "runs"
+    process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
+    assert process.stdout is not None
+    for line in process.stdout:
+        if '"event": "episode"' in line:
+            break
+    second = ocm("run", spec, "--root", root, "--output", "quiet")
+    process.kill()
+    process.communicate()
+    assert second.code == 1
+    assert f"process {process.pid} has been running this sweep" in second.err
+    wait_until_nothing_works(root)
