@@ -44,12 +44,12 @@ def clean(text: str, limit: int) -> str:
 
 
 def _decide(outcome: dict[str, Any], policy: Policy) -> tuple[str, str, str]:
-    if outcome["cause"] == "wall":
+    status = outcome["status"]
+    code = 0 if status is None else os.waitstatus_to_exitcode(status)
+    if outcome["cause"] == "wall" and (code < 0 or not outcome["report"]):
         return "timeout", f"stopped after {policy.wall_seconds:g} s: the limit on elapsed time", ""
     if outcome["cause"] == "holder":
         return "killed", "the process that holds objects.py ended before this procedure could run", ""
-    status = outcome["status"]
-    code = 0 if status is None else os.waitstatus_to_exitcode(status)
     if code < 0:
         return _signalled(-code, float(outcome["cpu"]), policy)
     if code == OUT_OF_MEMORY:

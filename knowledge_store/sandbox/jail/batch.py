@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from . import holder
+from . import execute, holder
 from .channel import Channel
 from .layers import Confinement
 from .watch import Ended, Watch
@@ -17,7 +18,7 @@ Outcome = dict[str, Any]
 """``status`` (wait status or None), ``cause`` (why it was stopped), ``cpu`` (s), ``report`` (text)."""
 
 ENDING_SECONDS = 1.0
-"""How long a killed process may take to end before it is killed again."""
+"""How long a late process may take to say where it stands, before it is killed."""
 PASSED = b'{"kind": "ok"'
 
 
@@ -134,16 +135,16 @@ class Batch:
 
     def _stop_if_late(self, running: Running) -> None:
         if running.deadline <= time.monotonic() and not self._has_ended(running):
+            number = signal.SIGKILL if running.cause else execute.LATE
             running.cause, running.deadline = "wall", time.monotonic() + ENDING_SECONDS
-            self._stop(running.pid)
+            self._watch.kill(running.pid if self._is_ours(running.pid) else self._holder, number)
 
-    def _stop(self, pid: int) -> None:
-        """End a process of this candidate; the holder too when it does not say which one is meant."""
+    def _is_ours(self, pid: int) -> bool:
+        """Whether the process belongs to this candidate: a hostile holder may announce any number."""
         try:
-            known = os.getpgid(pid) in self._groups if pid else False
+            return pid > 0 and os.getpgid(pid) in self._groups
         except ProcessLookupError:
-            known = False
-        self._watch.kill(pid if known else self._holder)
+            return False
 
     def _outcome(self, end: Ended | None, cause: str, tag: bytes, pid: int | None = None) -> Outcome:
         reports = self._watch.reports.get(self._holder if pid is None else pid, {})

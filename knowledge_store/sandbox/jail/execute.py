@@ -25,6 +25,10 @@ SEED = 20260702
 OUT_OF_MEMORY = 97
 """Exit status of a process that had no memory left to report in."""
 BALLAST = 4 << 20
+LATE = signal.SIGALRM
+"""What the zygote sends to a process that is over the limit on elapsed time, before it kills it."""
+PASS = b'{"kind": "ok", "report": "", "output": ""}'
+"""The commonest report, ready made."""
 
 
 class Stop(BaseException):
@@ -67,8 +71,10 @@ class Executor:
         self._tag = b""
         self._builtins = {**vars(builtins), "__import__": self._importer(builtins.__import__)}
         self._printed = self._new_output()
+        random.seed(SEED)  # a fork of Python's seeds it anew
         self._ballast = mmap.mmap(-1, BALLAST, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        signal.signal(signal.SIGPROF, self._out_of_time)
+        for number in (signal.SIGPROF, LATE):
+            signal.signal(number, self._out_of_time)
 
     def run_objects(self) -> bool:
         """Execute K_o and report with tag ``K``. False when it failed: the process is then to exit."""
@@ -77,6 +83,7 @@ class Executor:
         self._begin(b"K", "objects.py", self._objects)
         kind = self._attempt(module)
         signal.setitimer(signal.ITIMER_PROF, 0)
+        random.seed(SEED)
         return kind == "ok"
 
     def run_procedure(self, path: str, source: str, confine: Callable[[], object]) -> NoReturn:
@@ -95,7 +102,6 @@ class Executor:
         self._sources = {"objects.py": self._objects, path: source}
         self._printed = self._new_output()
         sys.stdout = sys.stderr = self._printed
-        random.seed(SEED)
         signal.setitimer(signal.ITIMER_PROF, float(self._settings["cpu_seconds"]))
 
     def _new_output(self) -> Printed:
@@ -169,8 +175,9 @@ class Executor:
 
     def _out_of_time(self, signum: int, frame: FrameType | None) -> NoReturn:
         where = report.outermost(frame, self._path, self._sources[self._path])
-        limit = self._settings["cpu_seconds"]
-        self._stop("timeout", f"{where}\nstopped after {limit} s of processor time; an endless loop?")
+        limit = "{wall_seconds:g} s" if signum == LATE else "{cpu_seconds} s of processor time"
+        text = f"{where}\nstopped after {limit.format_map(self._settings)}; an endless loop?"
+        self._stop("timeout", text)
 
     def _stop(self, kind: str, text: str) -> NoReturn:
         """End here and now, so that no handler of the code can hold the verdict up."""
@@ -180,7 +187,11 @@ class Executor:
         self._end(kind)
 
     def _tell(self, kind: str, text: str) -> None:
-        body = {"kind": kind, "report": text, "output": self._printed.getvalue()}
+        output = self._printed.getvalue()
+        if kind == "ok" and not output:
+            self._send(self._tag + PASS)
+            return
+        body = {"kind": kind, "report": text, "output": output}
         self._send(self._tag + json.dumps(body).encode())
 
     def _end(self, kind: str) -> NoReturn:

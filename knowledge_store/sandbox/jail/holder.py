@@ -38,6 +38,7 @@ def run(
         while os.read(control, 1):
             child = kernel.clone_sibling()
             if child == 0:
+                os.close(control)
                 executor.run_procedure(*procedures[index], confinement.enter_child)
             send(b"P%d %d" % (index, child))
             index += 1

@@ -104,7 +104,6 @@ class Confinement:
         self._cpu = int(settings["cpu_seconds"]) + 1  # the timer in the process itself comes first
         self._report = report
         self._active: set[str] = set()
-        self._child: seccomp.Filter | None = None
 
     def probe(self, record: Record) -> None:
         """Find out, in throw-away children, which layers this kernel really puts in force."""
@@ -113,25 +112,26 @@ class Confinement:
         record.attempt("seccomp", lambda: _trial(self._try_seccomp))
         self._active = {name for name in record.reasons if record.active(name)}
         if "seccomp" in self._active:
-            self._child = seccomp.Filter(seccomp.child_program())
             self.can_clone = {"rlimits", "namespaces"} <= self._active and _counted_alone()
 
     def enter_holder(self, may_clone: bool) -> None:
         """Confine the process that is about to execute K_o. Raises ``Missing`` if a layer fails now."""
+        if "namespaces" not in self._active:
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         if "landlock" in self._active:
             landlock.restrict()
         if "rlimits" in self._active:
             self._limit(may_clone)
         if "seccomp" in self._active:
-            seccomp.Filter(seccomp.holder_program(self._report, may_clone)).install()
+            seccomp.install(seccomp.program(self._report, may_clone))
 
     def enter_child(self) -> None:
         """Confine a clone of the holder further: it executes one procedure and needs nothing else."""
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        if "namespaces" not in self._active:  # else all end with the first process of the namespace
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         if "rlimits" in self._active:
             resource.setrlimit(resource.RLIMIT_CPU, (self._cpu, self._cpu))
-        if self._child is not None:
-            self._child.install()
+            resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
     def _limit(self, may_clone: bool) -> None:
         memory = self._own_memory + int(self._settings["memory_mb"]) * MEBIBYTE
@@ -159,8 +159,7 @@ class Confinement:
 
     def _try_seccomp(self) -> None:
         _no_new_privs()
-        seccomp.Filter(seccomp.holder_program(self._report, may_clone=True)).install()
-        seccomp.Filter(seccomp.child_program()).install()
+        seccomp.install(seccomp.program(self._report, may_clone=True))
         for call in (os.pipe, os.fork, lambda: os.open("/", os.O_RDONLY)):
             try:
                 call()

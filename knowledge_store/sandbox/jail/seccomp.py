@@ -1,10 +1,11 @@
 """The wall: an allow-list of system calls, as a BPF program written by hand.
 
-``holder`` is for the process that executes K_o: besides memory and exit it may read its control pipe,
-write to the report channel, set its timer, confine itself further, and clone siblings. ``child`` is
-added for a procedure: only memory, exit and the report channel remain. A refused call fails with
-EPERM, so honest code gets a ``PermissionError`` that can be reported; a call of a foreign
-architecture ends the process.
+Besides memory and exit, the code's process may write to the report channel, read its control pipe, and
+set its own timer and limits (which it can only lower). Where it holds K_o for others it may also clone
+siblings; a clone gives that up by a limit of no further processes, since a second filter for each clone
+would cost more than everything else (the kernel compiles every filter). A refused call fails with EPERM,
+so honest code gets a ``PermissionError`` that can be reported; a call of a foreign architecture ends
+the process.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ SIMPLE = (
     "restart_syscall",
     "exit",
     "exit_group",
+    "read",
+    "close",
+    "setitimer",
 )
-HOLDER_ONLY = ("read", "close", "setitimer")
 
 Code = list[bytes]
 
@@ -83,40 +86,26 @@ def _when_clear(number: int, argument: int, bits: int) -> Code:
     return [_op(JUMP_EQUAL, number, 0, len(body)), *body]
 
 
-def holder_program(report: int, may_clone: bool) -> bytes:
+def program(report: int, may_clone: bool) -> bytes:
     """BPF for the process that executes K_o. ``report`` is the one descriptor it may write to."""
     number = kernel.numbers()
     code = _head()
     code += _when_clear(number["mmap"], 2, PROT_EXEC)
-    for name in (*SIMPLE, *HOLDER_ONLY):
+    for name in SIMPLE:
         code += _answer(number[name], ALLOW)
     code += _when_clear(number["mprotect"], 2, PROT_EXEC)
     code += _when_equal(number["write"], 0, [report])
-    code += _when_equal(number["prctl"], 0, [kernel.PR_SET_SECCOMP, kernel.PR_SET_PDEATHSIG])
+    code += _when_equal(number["prctl"], 0, [kernel.PR_SET_PDEATHSIG])
     code += _when_equal(number["prlimit64"], 0, [0])
     if may_clone:
         code += _when_equal(number["clone"], 0, [kernel.CLONE_PARENT | kernel.SIGCHLD])
     return b"".join([*code, _op(RETURN, REFUSE)])
 
 
-def child_program() -> bytes:
-    """BPF that a child adds: what only the holder needs is refused. The stricter filter wins."""
-    number = kernel.numbers()
-    code = [_op(LOAD, NUMBER_AT)]
-    for name in ("clone", "prctl", "prlimit64", *HOLDER_ONLY):
-        code += _answer(number[name], REFUSE)
-    return b"".join([*code, _op(RETURN, ALLOW)])
-
-
-class Filter:
-    """A BPF program laid out in memory beforehand, so that a child can install it at once."""
-
-    def __init__(self, program: bytes) -> None:
-        self._code = ctypes.create_string_buffer(program, len(program))
-        address = ctypes.addressof(self._code)
-        self._header = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8, address))
-
-    def install(self) -> None:
-        """Put the filter in force for this process and its descendants; needs ``no_new_privs``."""
-        result = kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.addressof(self._header))
-        kernel.require(result, "prctl(PR_SET_SECCOMP)")
+def install(code: bytes) -> None:
+    """Put a filter in force for this process and its descendants; needs ``no_new_privs``."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    header = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(buffer))
+    pointer = ctypes.create_string_buffer(header, len(header))
+    result = kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.addressof(pointer))
+    kernel.require(result, "prctl(PR_SET_SECCOMP)")

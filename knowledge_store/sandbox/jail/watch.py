@@ -123,11 +123,11 @@ class Watch:
         if index.isdigit() and pid.isdigit() and int(index) == len(self.started):
             self.started.append(int(pid))
 
-    def kill(self, pid: int) -> None:
-        """End one process, unless it is known to have ended."""
+    def kill(self, pid: int, number: int = signal.SIGKILL) -> None:
+        """Signal one process, unless it is known to have ended."""
         if pid > 1 and pid != os.getpid() and pid not in self.ended:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, number)
 
     def kill_group(self, leader: int) -> None:
         """End all processes of a group and collect them: none can leave it."""
