@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -56,6 +56,16 @@ def current() -> Runtime | None:
     return _CURRENT.get()
 
 
+@contextmanager
+def using(runtime: Runtime) -> Iterator[None]:
+    """Make this the current runtime of the code within."""
+    token = _CURRENT.set(runtime)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
 @asynccontextmanager
 async def open_runtime(
     plan: Plan, listener: Listener | None = None, *, drives_sweep: bool = True
@@ -97,11 +107,8 @@ async def open_runtime(
             slots=asyncio.Semaphore(chains),
             provenance=provenance(tier),
         )
-        token = _CURRENT.set(runtime)
-        try:
+        with using(runtime):
             yield runtime
-        finally:
-            _CURRENT.reset(token)
 
 
 @asynccontextmanager

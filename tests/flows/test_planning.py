@@ -67,7 +67,10 @@ def test_shuffled_order_is_a_permutation_that_depends_on_the_seed_alone() -> Non
         ({"environments": ["plancarft"]}, "did you mean plancraft"),
         ({"environments": [{"name": "plancraft", "task_set": "tset"}]}, "environments[0].task_set: 'tset'"),
         ({"environments": [{"name": "plancraft", "settings": {"serch": True}}]}, "serch"),
-        ({"methods": [{"name": "ocm", "settings": {"max_repairs": "two"}}]}, "methods[0].settings.max_repairs"),
+        (
+            {"methods": [{"name": "ocm", "settings": {"max_repairs": "two"}}]},
+            "methods[0].settings.max_repairs",
+        ),
         ({"backbones": [{"model": "gpt-4.1-mini"}]}, "OPENAI_API_KEY"),
     ],
 )
