@@ -140,8 +140,8 @@ def _is_hopeless(scene: Scene) -> bool:
 def _explore(scene: Scene, planner: Planner, seed: int) -> Move:
     """The try with the most promise per action."""
     state = scene.state
-    found = guesses(scene.target, scene.book, state.stock, planner.reachable, seed)
-    valued = sorted(found[:WEIGHED], key=lambda guess: -guess.weight / (1 + _cost(state, guess)))
+    found = guesses(scene.target, scene.book, state.stock, planner.reachable, seed, WEIGHED)
+    valued = sorted(found, key=lambda guess: -guess.weight / (1 + _cost(state, guess)))
     for guess in valued:
         plan = planner.plan(guess.way)
         if plan and moves(plan) <= scene.steps_left + 2 and (action := _first_action(state, plan)):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice, permutations
+from math import prod, sqrt
 from typing import NamedTuple
 
 from backbones.scripted.facts import Way
@@ -32,9 +34,13 @@ SHAPES: Mapping[str, float] = {
     "abc": 0.3, "a/b/c": 0.15, "aab/bbb/bcc": 0.05, "aaa/bcb/bbb": 0.05, "abb/bbc/ccc": 0.1,
 }
 # fmt: on
-HALF_LIFE = 0.12
+UNRELATED = 0.12
 """Weight of an item whose name has nothing in common with the target's."""
-ITEMS_ALONE, ITEMS_PAIRED, ITEMS_TRIPLED = 12, 5, 4
+INDIRECT = 0.4
+"""How much less an item weighs that must be made first: making it uses up what may be needed."""
+USED_UP = 1.6
+"""How much more a grid weighs that takes exactly as many as there are."""
+ITEMS_ALONE, ITEMS_PAIRED, ITEMS_TRIPLED = 10, 5, 4
 """How many of the likeliest items are tried alone, in pairs, in threes."""
 SMELTING = 0.8
 LEARNED = 6.0
@@ -48,44 +54,66 @@ class Guess(NamedTuple):
     weight: float
 
 
-def guesses(target: str, book: Book, stock: Mapping[str, int], reachable: set[str], seed: int) -> list[Guess]:
-    """Everything open that is worth a try, the most promising first."""
-    ranked = sorted(reachable, key=lambda item: (-_affinity(target, item), _jitter(seed, item)))
-    shapes = _weighted_shapes(target, book)
-    found = [*_grids(target, ranked, shapes, stock, seed), *_smelts(target, book, stock, seed)]
-    return sorted((guess for guess in found if book.is_open(guess.way)), key=lambda guess: -guess.weight)
+def guesses(
+    target: str, book: Book, stock: Mapping[str, int], reachable: set[str], seed: int, most: int
+) -> list[Guess]:
+    """What is open and worth a try, the most promising first."""
+    counts = tuple(sorted(stock.items()))
+    made = tuple(sorted(reachable - stock.keys()))
+    grids = _grids(target, counts, made, _learned(target, book), seed)
+    found = list(islice((guess for guess in grids if book.is_open(guess.way)), most))
+    found += [guess for guess in _smelts(target, book, stock, seed) if book.is_open(guess.way)]
+    return sorted(found, key=lambda guess: -guess.weight)[:most]
 
 
 def _affinity(target: str, item: str) -> float:
-    return HALF_LIFE + likeness(target, item)
+    return UNRELATED + likeness(target, item)
 
 
-def _weighted_shapes(target: str, book: Book) -> Mapping[str, float]:
-    """The generic shapes, and those of the target's kind as far as they are known."""
-    learned = Counter(shape_of(way.pattern) for way in book.by_kind.get(kind(target), ()) if way.pattern)
-    weights = dict(SHAPES)
-    for shape, times in learned.items():
-        weights[shape] = LEARNED * min(3, times)
-    return weights
+def _learned(target: str, book: Book) -> tuple[tuple[str, float], ...]:
+    """Shapes of the target's kind, as far as they are known."""
+    shapes = Counter(shape_of(way.pattern) for way in book.by_kind.get(kind(target), ()) if way.pattern)
+    return tuple(sorted((shape, LEARNED * min(3, times)) for shape, times in shapes.items()))
 
 
+@lru_cache(maxsize=256)
 def _grids(
-    target: str, ranked: Sequence[str], shapes: Mapping[str, float], stock: Mapping[str, int], seed: int
-) -> Iterator[Guess]:
-    by_letters: dict[int, list[tuple[str, float]]] = {}
-    for shape, weight in shapes.items():
-        by_letters.setdefault(len(set(shape) - set("-/")), []).append((shape, weight))
+    target: str,
+    counts: tuple[tuple[str, int], ...],
+    made: tuple[str, ...],
+    learned: tuple[tuple[str, float], ...],
+    seed: int,
+) -> tuple[Guess, ...]:
+    """All grids of the likeliest items, the most promising first."""
+    stock = dict(counts)
+    affinity = {item: _affinity(target, item) for item in stock}
+    affinity |= {item: INDIRECT * _affinity(target, item) for item in made}
+    ranked = sorted(affinity, key=lambda item: -affinity[item] * _jitter(seed, item))
+    shapes: dict[int, list[tuple[str, float]]] = {}
+    for shape, weight in {**SHAPES, **dict(learned)}.items():
+        shapes.setdefault(len(set(shape) - set("-/")), []).append((shape, weight))
+    found = []
     for letters, width in ((1, ITEMS_ALONE), (2, ITEMS_PAIRED), (3, ITEMS_TRIPLED)):
         for items in permutations(ranked[:width], letters):
-            fit = 1.0
-            for item in items:
-                fit *= _affinity(target, item)
-            fit **= 1 / letters**0.5
-            for shape, weight in by_letters.get(letters, ()):
-                pattern = filled(shape, dict(zip("abcdefghi", items, strict=False)))
-                if all(item not in stock or stock[item] >= count for item, count in needs(pattern).items()):
-                    value = weight * fit * _jitter(seed, pattern)
-                    yield Guess(Way(target, 1, pattern=pattern, trust=0.0), value)
+            fit = prod(affinity[item] for item in items) ** (1 / sqrt(letters))
+            for shape, weight in shapes.get(letters, ()):
+                pattern = filled(shape, dict(zip("abc", items, strict=False)))
+                supply = _supply(pattern, stock)
+                if supply:
+                    value = weight * fit * supply * _jitter(seed, pattern)
+                    found.append(Guess(Way(target, 1, pattern=pattern, trust=0.0), value))
+    return tuple(sorted(found, key=lambda guess: -guess.weight))
+
+
+def _supply(pattern: str, stock: Mapping[str, int]) -> float:
+    """0 where there is too little; more than 1 where a craft uses several of an item, and all there is."""
+    factor = 1.0
+    for item, count in needs(pattern).items():
+        if item in stock and stock[item] < count:
+            return 0.0
+        if count > 1 and stock.get(item) == count:
+            factor *= USED_UP
+    return factor
 
 
 def _smelts(target: str, book: Book, stock: Mapping[str, int], seed: int) -> Iterator[Guess]:
