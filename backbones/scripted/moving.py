@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -49,15 +48,21 @@ def distance(state: State, pattern: str) -> int:
 @lru_cache(maxsize=131072)
 def _nearest(grid: frozenset[tuple[str, str]], pattern: str) -> tuple[int, dict[str, str]]:
     """The placement of a pattern that takes the fewest moves, and how many."""
-    here = dict(grid)
-    return min(((_cost(here, there), there) for there in placements(pattern)), key=lambda found: found[0])
+    return min(((_cost(grid, there), there) for there in placements(pattern)), key=lambda found: found[0])
 
 
-def _cost(here: Mapping[str, str], there: Mapping[str, str]) -> int:
+def _cost(grid: frozenset[tuple[str, str]], there: Mapping[str, str]) -> int:
     """One move per cell to fill and per cell to clear; a wrong item that fits elsewhere is one for both."""
-    to_fill = Counter(item for slot, item in there.items() if here.get(slot) != item)
-    to_clear = Counter(item for slot, item in here.items() if there.get(slot) != item)
-    return to_fill.total() + to_clear.total() - (to_fill & to_clear).total()
+    to_fill, to_clear = there.items() - grid, grid - there.items()
+    if not to_fill or not to_clear:
+        return len(to_fill) + len(to_clear)
+    wanted = [item for _, item in to_fill]
+    moved = 0
+    for _, item in to_clear:
+        if item in wanted:
+            wanted.remove(item)
+            moved += 1
+    return len(to_fill) + len(to_clear) - moved
 
 
 def _placing(state: State, job: Job) -> str | None:

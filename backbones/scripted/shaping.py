@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, permutations
 from math import prod, sqrt
 from typing import NamedTuple
 
 from backbones.scripted.facts import Way
-from backbones.scripted.grids import filled, needs, shape_of
+from backbones.scripted.grids import filled, shape_of
 from backbones.scripted.names import kind, likeness
 from backbones.scripted.planning import Book
 
@@ -97,21 +97,24 @@ def _grids(
         for items in permutations(ranked[:width], letters):
             fit = prod(affinity[item] for item in items) ** (1 / sqrt(letters))
             for shape, weight in shapes.get(letters, ()):
-                pattern = filled(shape, dict(zip("abc", items, strict=False)))
-                supply = _supply(pattern, stock)
+                supply = _supply(shape, items, stock)
                 if supply:
+                    pattern = filled(shape, dict(zip("abc", items, strict=False)))
                     value = weight * fit * supply * _jitter(seed, pattern)
                     found.append(Guess(Way(target, 1, pattern=pattern, trust=0.0), value))
     return tuple(sorted(found, key=lambda guess: -guess.weight))
 
 
-def _supply(pattern: str, stock: Mapping[str, int]) -> float:
+def _supply(shape: str, items: Sequence[str], stock: Mapping[str, int]) -> float:
     """0 where there is too little; more than 1 where a craft uses several of an item, and all there is."""
     factor = 1.0
-    for item, count in needs(pattern).items():
-        if item in stock and stock[item] < count:
+    for letter, item in zip("abc", items, strict=False):
+        count, there = shape.count(letter), stock.get(item)
+        if there is None:
+            continue
+        if there < count:
             return 0.0
-        if count > 1 and stock.get(item) == count:
+        if there == count > 1:
             factor *= USED_UP
     return factor
 
