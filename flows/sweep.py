@@ -21,7 +21,7 @@ import httpx
 from prefect import flow
 from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, aupdate_progress_artifact
 from prefect.deployments import arun_deployment
-from prefect.exceptions import PrefectException
+from prefect.exceptions import ObjectNotFound, PrefectException
 
 from dashboards.table import as_markdown
 from flows.chain import ChainFailed, chain_task
@@ -34,6 +34,10 @@ from tasks.track import Tracker
 
 log = logging.getLogger(__name__)
 
+NO_DEPLOYMENT = (
+    "orchestration: Prefect has no deployment chain/chain; create it with `prefect deploy --all` and start a "
+    'worker, or set dispatch = "local"'
+)
 ARTIFACT_SECONDS = 5.0
 """Between two updates of the progress artifact."""
 
@@ -84,10 +88,7 @@ def _status(outcome: SweepOutcome, faults: Sequence[BaseException]) -> str:
 
 
 async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
-    key = chain.key
-    shown = chain_task.with_options(task_run_name=chain.label).with_options(
-        tags=[key.method, key.environment, key.backbone, f"seed-{key.seed}"]
-    )
+    shown = chain_task.with_options(task_run_name=chain.label, tags=_tags(chain))
     try:
         return await shown(chain.id)
     except ChainFailed as failed:
@@ -98,15 +99,30 @@ async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
 
 async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
     """Wait for a flow run of the ``chain`` deployment, then look into the lake how far it came."""
-    run = await arun_deployment(
-        name="chain/chain",
-        parameters={"spec": runtime.plan.spec.model_dump(mode="json"), "chain": chain.id},
-        flow_run_name=chain.label,
-        tags=[chain.key.method, chain.key.environment, chain.key.backbone, f"seed-{chain.key.seed}"],
-    )
+    spec = runtime.plan.spec
+    storage = spec.storage.model_copy(update={"root": str(runtime.root.resolve())})
+    try:
+        run = await arun_deployment(
+            name="chain/chain",
+            parameters={
+                "spec": spec.model_copy(update={"storage": storage}).model_dump(mode="json"),
+                "chain": chain.id,
+            },
+            flow_run_name=chain.label,
+            tags=_tags(chain),
+        )
+    except ObjectNotFound:
+        outcome = await _from_lake(runtime, chain, NO_DEPLOYMENT)
+        runtime.listener.chain_ended(chain, str(outcome.status), outcome.message)
+        return outcome
     outcome = await _from_lake(runtime, chain, f"flow run {run.name} ended as {run.state_name}")
     runtime.listener.chain_ended(chain, str(outcome.status), outcome.message)
     return outcome
+
+
+def _tags(chain: ChainPlan) -> list[str]:
+    key = chain.key
+    return [key.method, key.environment, key.backbone, f"seed-{key.seed}"]
 
 
 async def _from_lake(runtime: Runtime, chain: ChainPlan, otherwise: str) -> ChainOutcome:
