@@ -18,6 +18,9 @@ STAND_IN_NOTE = (
     "scripted is an embedded rule-based stand-in, not a language model: its figures say that the system "
     "works, not how good a method is."
 )
+WITHIN_SEED_NOTE = (
+    "within seed: Wilson's interval over the episodes of one seed; it says nothing about other seeds."
+)
 INTERVAL_NOTE = (
     "Mean over seeds with a 95 % Student-t interval and its degrees of freedom; the chain (a seed) is the "
     "independent unit. Invalid actions are per episode: malformed + refused + no effect."
@@ -91,6 +94,8 @@ def number(value: Interval, digits: int) -> str:
 def notes(rows: Sequence[CellResult]) -> list[str]:
     """What must be read with the table."""
     found = [INTERVAL_NOTE]
+    if any(one.kind is IntervalKind.WITHIN_SEED for row in rows for one in row.measures.values()):
+        found.append(WITHIN_SEED_NOTE)
     if any(row.cell.backbone == STAND_IN for row in rows):
         found.append(STAND_IN_NOTE)
     return found
