@@ -38,8 +38,7 @@ class Registry:
         return Registry(uri, experiment, self.lake)
 
     def with_parent(self, run: str) -> Registry:
-        """With this parent; the chains of another one are not its children and are dropped."""
-        return replace(self, parent=run, chains=self.chains if run == self.parent else {})
+        return replace(self, parent=run)
 
     def with_chain(self, chain: str, run: str) -> Registry:
         return replace(self, chains={**self.chains, chain: run})

@@ -160,8 +160,9 @@ class Tracker:
     def _open_chain(self, chain: ChainRun) -> int:
         registry = self._update(lambda registry: registry)
         started = None if chain.started_at is None else _ms(chain.started_at)
-        identity = {"ocm.lake": registry.lake, "chain": chain.chain, "mlflow.parentRunId": self._parent}
-        run = self._store.run(registry.chains.get(chain.chain), identity, _tags(chain), started)
+        identity = {"ocm.lake": registry.lake, "chain": chain.chain}
+        tags = {"mlflow.parentRunId": self._parent, **_tags(chain)}
+        run = self._store.run(registry.chains.get(chain.chain), identity, tags, started)
         run_id = run.info.run_id
         self._update(lambda registry: registry.with_chain(chain.chain, run_id))
         self._store.log_parameters(run, {**parameters(chain.key), "episodes": str(chain.episodes)})
