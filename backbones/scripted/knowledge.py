@@ -31,8 +31,9 @@ CORE: Mapping[str, str] = {
     return " / ".join(" ".join(row) for row in rows)
 ''',
     "Kind": '''class Kind:
-    """Things whose names end alike; `recipes`: grid (rows of items, `-` empty, `/` next row) -> (product, count)."""
+    """Things whose names end alike. A grid is rows of items: `-` is empty, `/` begins the next row."""
 
+    # grid -> (product, count), as seen
     recipes = {}
 
     @classmethod
@@ -98,8 +99,10 @@ def smelting_procedure(facts: Facts) -> str:
     tables = smelting_tables(facts)
     checks = "".join(f'assert smelt("{item}") == "{made}"\n' for item, made in sorted(facts.smelts.items()))
     return (
-        f'"""Smelt: what has an effect, and what has none."""\n\n{tables["SMELTS"]}\n{tables["UNSMELTABLE"]}\n\n'
-        f'def smelt(item):\n    """What smelting gives, or None."""\n    return SMELTS.get(item)\n\n\n{checks}'
+        f'"""Smelt: what has an effect, and what has none."""\n\n'
+        f"{tables['SMELTS']}\n{tables['UNSMELTABLE']}\n\n"
+        f'def smelt(item):\n    """What smelting gives, or None."""\n    return SMELTS.get(item)\n\n\n'
+        f"{checks}"
     )
 
 

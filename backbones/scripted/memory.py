@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from backbones.scripted.facts import Facts, Made
@@ -17,8 +18,10 @@ from backbones.scripted.grids import is_pattern
 from backbones.scripted.names import kind, tokens
 
 HEADING = "# What you know"
+FEW = 2
 _ENTRY = re.compile(
-    r"^(?:class (?P<klass>\w+)|def (?P<function>\w+)|(?P<path>procedures/[\w./-]+\.py)|(?P<constant>\w+)\s*[:=])"
+    r"^(?:class (?P<klass>\w+)|def (?P<function>\w+)|(?P<path>procedures/[\w./-]+\.py)"
+    r"|(?P<constant>\w+)\s*[:=])"
 )
 _LISTED = re.compile(r"^(?:# .*by name only[^:]*: (?P<names>.+)|(?P<bare>\w[\w./-]*(?:, \w[\w./-]*)+))$")
 _FENCED = re.compile(r"^(`{3,})[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -51,13 +54,18 @@ class Index:
         return any(entry.name == name for entry in self.entries)
 
     def about(self, item: str) -> Iterator[str]:
-        """Names of what seems to tell how an item is made: its own procedure, and its kind's class or file."""
-        words = tokens(item)
+        """Names of what seems to tell how an item is made: its own procedure, its kind's class or file."""
+        own = (tokens(item), (kind(item),), (kind(item), "things"))
         for entry in self.entries:
-            if entry.is_file and entry.words[1:] in (words, (kind(item),)):
+            if (entry.words[1:] if entry.is_file else entry.words) in own:
                 yield entry.name
-            elif not entry.is_file and entry.words in ((kind(item),), (kind(item), "things")):
-                yield entry.name
+
+    def resembling(self, item: str) -> Iterator[str]:
+        """Procedures for what is called like an item at the beginning, a few."""
+        alike = (
+            entry.name for entry in self.entries if entry.is_file and entry.words[1:2] == tokens(item)[:1]
+        )
+        yield from islice(alike, FEW)
 
     def on_smelting(self) -> Iterator[str]:
         """Names of tables on smelting."""

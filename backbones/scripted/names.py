@@ -45,7 +45,7 @@ def _word(one: str, other: str) -> float:
 
 @lru_cache(maxsize=65536)
 def difference(known: str, wanted: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """The words in which two names differ, and how many words at the end they share.
+    """The words in which two names differ, at least one each, and how many words at the end they share.
 
     ``("oak_slab", "dark_oak_slab")`` gives ``("oak",), ("dark", "oak"), 1``.
     """
@@ -53,11 +53,11 @@ def difference(known: str, wanted: str) -> tuple[tuple[str, ...], tuple[str, ...
     tail = 0
     while tail < min(len(a), len(b)) and a[-1 - tail] == b[-1 - tail]:
         tail += 1
+    if tail == min(len(a), len(b)):
+        tail -= 1
     head = 0
-    while head < min(len(a), len(b)) - tail and a[head] == b[head]:
+    while head < min(len(a), len(b)) - tail - 1 and a[head] == b[head]:
         head += 1
-    if head == len(a) - tail or head == len(b) - tail:
-        head = 0
     return a[head : len(a) - tail], b[head : len(b) - tail], tail
 
 

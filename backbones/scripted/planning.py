@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backbones.scripted.facts import Facts, Made, Way
 from backbones.scripted.grids import cells
-from backbones.scripted.names import by_analogy, difference, kind
+from backbones.scripted.names import by_analogy, difference, kind, tokens
 
 DEPTH = 6
 EFFORT = 400
@@ -79,19 +79,25 @@ class Book:
             waiting = [way for way in waiting if way.product not in found]
         return found
 
+    @cached_property
+    def by_head(self) -> Mapping[str, list[Way]]:
+        """First word of the product -> ways."""
+        found: dict[str, list[Way]] = {}
+        for product, ways in self.known.items():
+            found.setdefault(tokens(product)[0], []).extend(ways)
+        return found
+
     def analogies(self, item: str) -> Iterator[Way]:
         """Ways to an item as ways to its siblings would have it; open ones only."""
         for sibling in self.by_kind.get(kind(item), ()):
             if sibling.product != item:
                 yield from self._transferred(sibling, item, BY_ANALOGY)
-        for item_smelted, product in self.facts.smelts.items():
-            if kind(product) != kind(item):
-                yield from self._transferred(Way(product, 1, smelted=item_smelted), item, BY_HEAD)
+        for cousin in self.by_head.get(tokens(item)[0], ()):
+            if kind(cousin.product) != kind(item):
+                yield from self._transferred(cousin, item, BY_HEAD)
 
     def _transferred(self, known: Way, item: str, trust: float) -> Iterator[Way]:
-        old, new, tail = difference(known.product, item)
-        if not old or not new or (not tail and len(old) == len(known.product.split("_"))):
-            return
+        old, new, _ = difference(known.product, item)
         way = renamed(known, {part: by_analogy(part, old, new) for part in known.ingredients()})
         if way != known and self.is_open(way):
             yield way._replace(product=item, trust=trust)
@@ -113,6 +119,7 @@ class Planner:
         self.stock = Counter(stock)
         self.reachable = book.reachable(stock)
         self._ways: dict[str, list[Way]] = {}
+        self._kins: dict[str, list[str]] = {}
         self._effort = 0
 
     def plan(self, way: Way, times: int = 1) -> Plan | None:
@@ -144,15 +151,37 @@ class Planner:
         return -way.trust, missing
 
     def _substitutes(self, way: Way) -> Iterator[Way]:
-        """The way with one missing ingredient replaced by something of its kind that is at hand."""
+        """The way with one missing ingredient replaced by something of its kind that is at hand.
+
+        What the product is named after cannot be replaced: a white bed needs white wool, but any planks.
+        """
         for item in way.ingredients():
-            if item in self.reachable:
+            if item in self.reachable or set(tokens(way.product)) & set(tokens(item)[:-1]):
                 continue
-            for other in self.reachable:
-                if kind(other) == kind(item):
-                    swapped = renamed(way, {item: other})
-                    if self.book.is_open(swapped):
-                        yield swapped._replace(trust=way.trust * BY_SUBSTITUTE)
+            for other in self._kin(kind(item)):
+                swapped = renamed(way, {item: other})
+                if other != item and self.book.is_open(swapped):
+                    yield swapped._replace(trust=way.trust * BY_SUBSTITUTE)
+
+    def _kin(self, word: str) -> list[str]:
+        """Things of a kind that are at hand, or that may be made like their siblings from what is."""
+        if word not in self._kins:
+            found = {item for item in self.reachable if kind(item) == word}
+            for way in self.book.by_kind.get(word, ()):
+                for part in way.ingredients():
+                    alike = [item for item in self.stock if kind(item) == kind(part) and item != part]
+                    found.update(by_analogy(way.product, *difference(part, item)[:2]) for item in alike)
+            self._kins[word] = sorted(found)
+        return self._kins[word]
+
+    def frontier(self, target: str) -> dict[str, float]:
+        """Items that would complete a way to the target, with the trust in that way: worth finding out."""
+        found: dict[str, float] = {}
+        for way in self.ways(target):
+            missing = [item for item in way.ingredients() if item not in self.reachable]
+            if len(missing) == 1 and way.trust >= LEAST_TRUST:
+                found[missing[0]] = max(found.get(missing[0], 0.0), way.trust)
+        return {target: 1 - max(found.values(), default=0.0) / 2, **found}
 
     def _gather(
         self, needs: Mapping[str, int], stock: Counter[str], depth: int, busy: frozenset[str]

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backbones.scripted.facts import Facts, together
+from backbones.scripted.facts import Facts, Way, together
 from backbones.scripted.memory import HEADING, Index, code_in, facts_in, index_in
 from backbones.scripted.moving import distance, next_action, take
-from backbones.scripted.planning import Book, Job, Plan, Planner, moves
+from backbones.scripted.planning import Book, Plan, Planner, moves
 from backbones.scripted.reading import Event, State, seen_in, state_in, target_in
 from backbones.scripted.shaping import Guess, guesses
 from ocm.types import Message
@@ -21,8 +21,6 @@ _CORRECTION = "That reply could not be used"
 NAMES_PER_INSPECT = 6
 WEIGHED = 48
 """Guesses whose cost is worked out."""
-PATIENCE = 12
-"""Steps tried for a target whose recipe is known but whose ingredients are out of reach."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def decide(scene: Scene, seed: int) -> Move:
         return Move(f"My notes may say more about {target}.", f"Inspect[{', '.join(names)}]")
     if plan and (action := _first_action(state, plan)):
         return Move(_reason(plan, target), action)
-    if scene.steps_left <= 1 or _is_hopeless(scene):
+    if scene.steps_left <= 1:
         return Move(f"Nothing that I tried leads to {target}.", f"impossible: no way to {target} was found")
     return _explore(scene, planner, seed)
 
@@ -115,8 +113,10 @@ def decide(scene: Scene, seed: int) -> Move:
 def _to_look_up(scene: Scene, planner: Planner) -> list[str]:
     if scene.inspects_left <= 0:
         return []
-    wanted = [name for item in planner.missing(scene.target) for name in scene.index.about(item)]
-    names = dict.fromkeys([*wanted, *scene.index.on_smelting()])
+    missing = planner.missing(scene.target)
+    wanted = [name for item in missing for name in scene.index.about(item)]
+    alike = [name for item in missing if not planner.ways(item) for name in scene.index.resembling(item)]
+    names = dict.fromkeys([*wanted, *scene.index.on_smelting(), *alike])
     return [name for name in names if name not in scene.asked][:NAMES_PER_INSPECT]
 
 
@@ -132,20 +132,19 @@ def _reason(plan: Plan, target: str) -> str:
     return f"{sure}, for {job.way.product} I can {how}{rest}."
 
 
-def _is_hopeless(scene: Scene) -> bool:
-    """Whether the target's recipe is known, out of reach, and other tries had their chance."""
-    return scene.target in scene.book.known and scene.steps_taken >= PATIENCE
-
-
 def _explore(scene: Scene, planner: Planner, seed: int) -> Move:
     """The try with the most promise per action."""
     state = scene.state
-    found = guesses(scene.target, scene.book, state.stock, planner.reachable, seed, WEIGHED)
+    found = [
+        guess._replace(weight=guess.weight * trust)
+        for item, trust in planner.frontier(scene.target).items()
+        for guess in guesses(item, scene.book, state.stock, planner.reachable, seed, WEIGHED)
+    ]
     valued = sorted(found, key=lambda guess: -guess.weight / (1 + _cost(state, guess)))
     for guess in valued:
         plan = planner.plan(guess.way)
         if plan and moves(plan) <= scene.steps_left + 2 and (action := _first_action(state, plan)):
-            return Move(_hope(scene.target, plan.jobs[-1]), action)
+            return Move(_hope(guess.way), action)
     return Move("Everything sensible was tried.", f"impossible: no way to {scene.target} was found")
 
 
@@ -155,7 +154,6 @@ def _cost(state: State, guess: Guess) -> int:
     return distance(state, guess.way.pattern)
 
 
-def _hope(target: str, job: Job) -> str:
-    if job.way.smelted:
-        return f"Perhaps smelting {job.way.smelted} gives {target}."
-    return f"Perhaps {job.way.pattern!r} in the grid gives {target}."
+def _hope(way: Way) -> str:
+    how = f"smelting {way.smelted}" if way.smelted else f"{way.pattern!r} in the grid"
+    return f"Perhaps {how} gives {way.product}."

@@ -35,8 +35,10 @@ def _summary(lesson: Lesson, news: bool) -> str:
     if not news:
         return "Nothing new was seen."
     facts = lesson.facts
-    wrong = f", {len(lesson.wrong)} beliefs were wrong" if lesson.wrong else ""
-    return f"{len(facts.recipes)} recipes, {len(facts.smelts)} smelts and {len(facts.unsmeltable)} failed smelts{wrong}."
+    seen = (
+        f"{len(facts.recipes)} recipes, {len(facts.smelts)} smelts and {len(facts.unsmeltable)} failed smelts"
+    )
+    return f"{seen}; {len(lesson.wrong)} beliefs were wrong." if lesson.wrong else f"{seen}."
 
 
 def _objects(lesson: Lesson) -> list[dict[str, str]]:

@@ -24,12 +24,14 @@ SHAPES: Mapping[str, float] = {
     # one item: single, rows, blocks, then outlines
     "a": 1.0, "aa": 0.5, "a/a": 0.5, "aaa": 0.6, "aa/aa": 0.8, "aaa/aaa": 0.6, "aa/aa/aa": 0.45,
     "aaa/aaa/aaa": 0.7, "a--/aa-/aaa": 0.45, "aaa/a-a/aaa": 0.35, "aaa/a-a": 0.35, "a-a/a-a": 0.35,
-    "a-a/aaa": 0.35, "a-a/-a-": 0.35, "a-a/aaa/aaa": 0.3, "aaa/a-a/a-a": 0.3, "a/a/a": 0.15, "-a-/aaa/-a-": 0.1,
+    "a-a/aaa": 0.35, "a-a/-a-": 0.35, "a-a/aaa/aaa": 0.3, "aaa/a-a/a-a": 0.3, "a/a/a": 0.15,
+    "-a-/aaa/-a-": 0.1,
     # two items: beside, above, with a handle, ring, stripes
-    "ab": 0.6, "a/b": 0.5, "a/b/b": 0.35, "a/a/b": 0.35, "aa/ab/-b": 0.3, "aa/-b/-b": 0.3, "aaa/-b-/-b-": 0.35,
-    "aaa/aba/aaa": 0.55, "aaa/bbb": 0.35, "aba/aba": 0.35, "aaa/aaa/-b-": 0.25, "aba": 0.2, "aab": 0.25,
-    "-a-/aba/-a-": 0.25, "ab/ba": 0.25, "aaa/-b-": 0.2, "a-a/aba/aba": 0.1, "a-a/aba/aaa": 0.1,
-    "-ab/a-b/-ab": 0.1, "aaa/aab/aaa": 0.05, "aa/bb": 0.1, "aba/bab/aba": 0.1, "aaa/bbb/aaa": 0.15,
+    "ab": 0.6, "a/b": 0.5, "a/b/b": 0.35, "a/a/b": 0.35, "aa/ab/-b": 0.3, "aa/-b/-b": 0.3,
+    "aaa/-b-/-b-": 0.35, "aaa/aba/aaa": 0.55, "aaa/bbb": 0.35, "aba/aba": 0.35, "aaa/aaa/-b-": 0.25,
+    "aba": 0.2, "aab": 0.25, "-a-/aba/-a-": 0.25, "ab/ba": 0.25, "aaa/-b-": 0.2, "a-a/aba/aba": 0.1,
+    "a-a/aba/aaa": 0.1, "-ab/a-b/-ab": 0.1, "aaa/aab/aaa": 0.05, "aa/bb": 0.1, "aba/bab/aba": 0.1,
+    "aaa/bbb/aaa": 0.15,
     # three items: in a row, stacked, with a core
     "abc": 0.3, "a/b/c": 0.15, "aab/bbb/bcc": 0.05, "aaa/bcb/bbb": 0.05, "abb/bbc/ccc": 0.1,
 }
@@ -43,7 +45,7 @@ USED_UP = 1.6
 ITEMS_ALONE, ITEMS_PAIRED, ITEMS_TRIPLED = 10, 5, 4
 """How many of the likeliest items are tried alone, in pairs, in threes."""
 SMELTING = 0.8
-LEARNED = 6.0
+LEARNED = 3.0
 """How much more a shape weighs that memory shows for the target's kind."""
 
 
@@ -87,7 +89,7 @@ def _grids(
     """All grids of the likeliest items, the most promising first."""
     stock = dict(counts)
     affinity = {item: _affinity(target, item) for item in stock}
-    affinity |= {item: INDIRECT * _affinity(target, item) for item in made}
+    affinity |= {item: INDIRECT * _affinity(target, item) for item in made if kind(item) != kind(target)}
     ranked = sorted(affinity, key=lambda item: -affinity[item] * _jitter(seed, item))
     shapes: dict[int, list[tuple[str, float]]] = {}
     for shape, weight in {**SHAPES, **dict(learned)}.items():
