@@ -54,8 +54,10 @@ async def _sync(spec: SweepSpec) -> int:
         for info in list_chains(root, spec.name):
             if info.chain not in planned:
                 continue
-            run = ChainRun(info.chain, info.key, planned[info.chain].episodes)
-            await replay(tracker, run, played(root, spec.name, info.chain))
+            episodes = list(played(root, spec.name, info.chain))
+            started = episodes[0][0].started_at if episodes else None
+            run = ChainRun(info.chain, info.key, planned[info.chain].episodes, started)
+            await replay(tracker, run, episodes)
             told += info.done
         await publish_results(tracker, root, spec.name, "complete")
     finally:
