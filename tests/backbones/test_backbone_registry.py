@@ -47,6 +47,10 @@ def test_a_backbone_has_its_label() -> None:
     assert (backbone.label, backbone.model) == ("mini", "gpt-4.1-mini")
 
 
+def test_the_scripted_backbone_is_made_without_a_key() -> None:
+    assert create(ScriptedBackbone(name="stand-in"), {}).label == "stand-in"
+
+
 @pytest.mark.parametrize("url", ["ftp://x/v1", "x", "http://user:word@x/v1", "http://x/v1?key=1"])
 def test_addresses_that_cannot_be_used(url: str) -> None:
     with pytest.raises(ValidationError, match="an address"):

@@ -341,6 +341,27 @@ async def test_many_chains_step_down_together() -> None:
         assert kinds(server).count("json_object") == 8 and "none" not in kinds(server)
 
 
+async def test_a_late_refusal_does_not_step_up_again() -> None:
+    others_are_done = asyncio.Event()
+
+    async def refuse(request: dict[str, Any]) -> Answer:
+        kind = request.get("response_format", {}).get("type")
+        if len(server.received) == 1:
+            await others_are_done.wait()
+        return Status(400, f"response_format {kind} is not supported") if kind else "ok"
+
+    async with LoopbackServer(refuse) as server:
+        backbone = client(server)
+        late = asyncio.create_task(backbone.complete(STRUCTURED))
+        while not server.received:
+            await asyncio.sleep(0.01)
+        await backbone.complete(STRUCTURED)
+        others_are_done.set()
+        await late
+        await backbone.close()
+        assert kinds(server) == ["json_schema", "json_schema", "json_object", "none", "none"]
+
+
 async def test_a_fixed_kind_does_not_step_down() -> None:
     async with LoopbackServer(refuses=frozenset({"json_schema"})) as server:
         backbone = client(server, structured_output="json_schema")
