@@ -22,7 +22,7 @@ def pattern_of(grid: Mapping[str, str]) -> str:
     return _pattern(frozenset(grid.items())) if grid else ""
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def _pattern(grid: frozenset[tuple[str, str]]) -> str:
     placed = {("ABC".index(slot[0]), "123".index(slot[1])): item for slot, item in grid}
     rows = sorted({row for row, _ in placed})
@@ -33,7 +33,7 @@ def _pattern(grid: frozenset[tuple[str, str]]) -> str:
     )
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def cells(pattern: str) -> tuple[tuple[int, int, str], ...]:
     """(row, column, item) of the pattern's filled cells."""
     return tuple(
@@ -44,13 +44,13 @@ def cells(pattern: str) -> tuple[tuple[int, int, str], ...]:
     )
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def needs(pattern: str) -> Counter[str]:
     """How many of each item one craft uses up. Shared: copy before changing."""
     return Counter(item for _, _, item in cells(pattern))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def placements(pattern: str) -> tuple[dict[str, str], ...]:
     """Slot -> item for each place in the grid where the pattern fits."""
     filled = cells(pattern)
@@ -63,14 +63,14 @@ def placements(pattern: str) -> tuple[dict[str, str], ...]:
     )
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def is_pattern(text: str) -> bool:
     """Whether a text is a grid that this module can place."""
     rows = [line.split() for line in text.split("/")]
     return 1 <= len(rows) <= SIZE and all(len(row) <= SIZE for row in rows) and bool(cells(text))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def shape_of(pattern: str) -> str:
     """The pattern with letters for items: ``"xx/-y"``."""
     letters: dict[str, str] = {}

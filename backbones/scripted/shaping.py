@@ -40,10 +40,12 @@ UNRELATED = 0.12
 """Weight of an item whose name has nothing in common with the target's."""
 INDIRECT = 0.4
 """How much less an item weighs that must be made first: making it uses up what may be needed."""
-USED_UP = 1.6
-"""How much more a grid weighs that takes exactly as many as there are."""
-ITEMS_ALONE, ITEMS_PAIRED, ITEMS_TRIPLED = 10, 5, 4
+USED_UP = 0.35
+"""How much more a grid weighs that takes exactly as many as there are, per further item of it."""
+ITEMS_ALONE, ITEMS_PAIRED, ITEMS_TRIPLED = 10, 6, 4
 """How many of the likeliest items are tried alone, in pairs, in threes."""
+MOST = 240
+"""Grids kept for one stock: more than an episode can try."""
 SMELTING = 0.8
 LEARNED = 3.0
 """How much more a shape weighs that memory shows for the target's kind."""
@@ -78,7 +80,7 @@ def _learned(target: str, book: Book) -> tuple[tuple[str, float], ...]:
     return tuple(sorted((shape, LEARNED * min(3, times)) for shape, times in shapes.items()))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _grids(
     target: str,
     counts: tuple[tuple[str, int], ...],
@@ -86,7 +88,7 @@ def _grids(
     learned: tuple[tuple[str, float], ...],
     seed: int,
 ) -> tuple[Guess, ...]:
-    """All grids of the likeliest items, the most promising first."""
+    """The grids of the likeliest items, the most promising first."""
     stock = dict(counts)
     affinity = {item: _affinity(target, item) for item in stock}
     affinity |= {item: INDIRECT * _affinity(target, item) for item in made if kind(item) != kind(target)}
@@ -104,7 +106,7 @@ def _grids(
                     pattern = filled(shape, dict(zip("abc", items, strict=False)))
                     value = weight * fit * supply * _jitter(seed, pattern)
                     found.append(Guess(Way(target, 1, pattern=pattern, trust=0.0), value))
-    return tuple(sorted(found, key=lambda guess: -guess.weight))
+    return tuple(sorted(found, key=lambda guess: -guess.weight)[:MOST])
 
 
 def _supply(shape: str, items: Sequence[str], stock: Mapping[str, int]) -> float:
@@ -116,8 +118,8 @@ def _supply(shape: str, items: Sequence[str], stock: Mapping[str, int]) -> float
             continue
         if there < count:
             return 0.0
-        if there == count > 1:
-            factor *= USED_UP
+        if there == count:
+            factor *= 1 + USED_UP * (count - 1)
     return factor
 
 
