@@ -49,6 +49,18 @@ LAYERS = (
 """The layers that a test may switch off; :mod:`knowledge_store.sandbox.jail.layers` explains them."""
 
 
+HIGHEST = {
+    "wall_seconds": 3600,
+    "cpu_seconds": 3600,
+    "memory_mb": 1 << 20,
+    "output_bytes": 20_000,
+    "report_chars": 5_000,
+    "source_chars": 10_000_000,
+    "concurrency": 1024,
+}
+"""A report is one message of a Unix socket: that bounds the texts in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Limits per process (one process per procedure), and which protections are asked for."""
@@ -70,6 +82,16 @@ class Policy:
     """Run even where the kernel offers no seccomp (tier D). The code is then *not* contained."""
     disabled_layers: tuple[str, ...] = ()
     """For tests that show what each layer stops: members of :data:`LAYERS`."""
+
+    def __post_init__(self) -> None:
+        for name, highest in HIGHEST.items():
+            value = getattr(self, name)
+            if not 0 < value <= highest:
+                raise ValueError(f"sandbox policy: {name} = {value}; give more than 0, at most {highest}")
+        if unknown := set(self.disabled_layers) - set(LAYERS):
+            raise ValueError(
+                f"sandbox policy: no layer {sorted(unknown)}; the layers are {', '.join(LAYERS)}"
+            )
 
     def digest(self) -> str:
         """SHA-256 over every field and the import list: all of them can change a verdict."""

@@ -17,6 +17,7 @@ from ocm.types import Verdict
 
 OBJECTS = "objects.py"
 CANARY = "canary.py"
+FORGED = "objects.py interferes with its own verification: a procedure that must fail did not fail"
 MARGIN_SECONDS = 30.0
 """What a busy machine may add to the sum of the limits before the zygote counts as lost."""
 
@@ -31,15 +32,13 @@ class Sandbox:
     def __init__(self, policy: Policy | None = None) -> None:
         self.policy = policy or Policy()
         self._lock = threading.Lock()
-        self._zygote: ZygoteProcess | None = ZygoteProcess(self.policy.wire())
+        self._closed = False
+        self._zygote: ZygoteProcess | None = _start(self.policy)
         hello = self._zygote.hello
         self.protections = _protections(hello["layers"])
         self.python: str = hello["python"]
         self.clones: bool = hello["clones"]
         """Whether K_o is executed once per candidate and cloned, or once per procedure."""
-        if self.protections.tier is Tier.D and not self.policy.allow_degraded:
-            self.close()
-            raise SandboxError(_refusal(self.protections))
 
     def verify(self, objects: str, procedures: Mapping[str, str]) -> tuple[Verdict, ...]:
         """Execute K_o, then every procedure against it, each in a process of its own.
@@ -62,10 +61,9 @@ class Sandbox:
         return tuple(sorted((*verdicts, *large), key=lambda verdict: verdict.path))
 
     def close(self) -> None:
-        """End the zygote and everything it started. May be called twice."""
-        zygote, self._zygote = self._zygote, None
-        if zygote:
-            zygote.close()
+        """End the zygote and everything it started, for good. May be called twice."""
+        self._closed = True
+        self._end_zygote()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -74,6 +72,11 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _end_zygote(self) -> None:
+        zygote, self._zygote = self._zygote, None
+        if zygote:
+            zygote.close()
 
     def _too_large(self, files: Mapping[str, str]) -> list[Verdict]:
         limit = self.policy.source_chars
@@ -100,17 +103,25 @@ class Sandbox:
         )
 
     def _ask(self, job: dict[str, Any]) -> dict[str, Any]:
-        if self._zygote is None:
-            self._zygote = ZygoteProcess(self.policy.wire())
+        if self._closed:
+            raise SandboxError("the sandbox is closed; make a new one")
+        if self._zygote is None:  # the last one broke
+            self._zygote = _start(self.policy)
         seconds = self.policy.wall_seconds * (len(job["procedures"]) + 2) + MARGIN_SECONDS
         try:
             return self._zygote.ask(job, seconds)
         except SandboxError:
-            self.close()
+            self._end_zygote()
             raise
 
 
-FORGED = "objects.py interferes with its own verification: a procedure that must fail did not fail"
+def _start(policy: Policy) -> ZygoteProcess:
+    zygote = ZygoteProcess(policy.wire())
+    protections = _protections(zygote.hello["layers"])
+    if protections.tier is Tier.D and not policy.allow_degraded:
+        zygote.close()
+        raise SandboxError(_refusal(protections))
+    return zygote
 
 
 def probe(policy: Policy | None = None) -> Protections:
@@ -130,6 +141,7 @@ def _refusal(protections: Protections) -> str:
             f"model-written code cannot be contained here ({MEANING[Tier.D]}).",
             *protections.describe()[1:],
             "Mend: run on Linux (x86_64 or aarch64) with seccomp, in a container if need be; "
-            "or set allow_degraded and accept that the code runs with your rights.",
+            "or set allow_degraded (in a sweep spec: i_accept_that_model_written_code_runs_without_a_full_sandbox, "
+            "under [verification]) and accept that the code runs with your rights.",
         ]
     )

@@ -46,6 +46,8 @@ def clean(text: str, limit: int) -> str:
 def _decide(outcome: dict[str, Any], policy: Policy) -> tuple[str, str, str]:
     status = outcome["status"]
     code = 0 if status is None else os.waitstatus_to_exitcode(status)
+    if outcome["cause"] == "broken":
+        return "protocol", "the process sent more than its one report", ""
     if outcome["cause"] == "wall" and (code < 0 or not outcome["report"]):
         return "timeout", f"stopped after {policy.wall_seconds:g} s: the limit on elapsed time", ""
     if outcome["cause"] == "holder":

@@ -22,6 +22,26 @@ LENGTH = struct.Struct("!I")
 MESSAGE_LIMIT = 256 << 20
 
 
+def _start(descriptor: int) -> subprocess.Popen[bytes]:
+    """By exec and never by fork: the owner may have threads, keys and open files.
+
+    ``-I`` would ignore ``PYTHONHASHSEED``; these options leave out the same things with the environment
+    emptied by hand.
+    """
+    options = ["-s", "-P", "-S", "-B", "-X", "utf8"]
+    try:
+        return subprocess.Popen(
+            [sys.executable, *options, "-c", START.format(here=str(HERE))],
+            stdin=descriptor,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={"PYTHONHASHSEED": "0"},
+            cwd="/",
+        )
+    except OSError as error:
+        raise SandboxError(f"cannot start {sys.executable} ({error.strerror}); is it executable?") from error
+
+
 class ZygoteProcess:
     """One running zygote. Raises :class:`SandboxError` when it cannot start, answer or keep time."""
 
@@ -29,14 +49,7 @@ class ZygoteProcess:
         ours, theirs = socket.socketpair()
         self._socket = ours
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", START.format(here=str(HERE))],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env={"PYTHONHASHSEED": "0"},
-                cwd="/",
-            )
+            self._process = _start(theirs.fileno())
         try:
             self.hello = self.ask(settings, START_SECONDS)
         except SandboxError:

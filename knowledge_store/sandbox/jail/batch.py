@@ -61,12 +61,19 @@ class Batch:
         try:
             objects = self._run_objects()
             passed = objects["status"] is None and not objects["cause"]
+            if not self._confinement.can_clone:
+                self._end_group(self._holder)
             return objects, self._run_procedures() if passed else []
         finally:
             if self._control >= 0:
                 os.close(self._control)
-            for group in self._groups:
-                self._watch.kill_group(group)
+            for group in list(self._groups):
+                self._end_group(group)
+
+    def _end_group(self, leader: int) -> None:
+        """At once when its leader has ended: later the number may be somebody else's."""
+        self._groups.remove(leader)
+        self._watch.kill_group(leader)
 
     def _run_objects(self) -> Outcome:
         """``status`` is None when K_o has passed: its process lives on, to be cloned."""
@@ -104,6 +111,8 @@ class Batch:
                 self._stop_if_late(running)
                 if self._has_ended(running):
                     self._running.remove(running)
+                    if running.pid in self._groups:
+                        self._end_group(running.pid)
                     end = self._watch.ended.get(running.pid)
                     outcomes[running.index] = self._outcome(end, running.cause, b"R", running.pid)
         return [outcomes[index] for index in sorted(outcomes)]
@@ -147,7 +156,9 @@ class Batch:
             return False
 
     def _outcome(self, end: Ended | None, cause: str, tag: bytes, pid: int | None = None) -> Outcome:
-        reports = self._watch.reports.get(self._holder if pid is None else pid, {})
+        pid = self._holder if pid is None else pid
+        cause = "broken" if pid in self._watch.broken else cause
+        reports = self._watch.reports.get(pid, {})
         report = reports.get(tag, b"").decode("latin-1")
         return {
             "status": end.status if end else None,

@@ -125,7 +125,9 @@ class Executor:
         except MemoryError as error:
             self._ballast.close()
             return "memory", self._describe(error) + self._memory_note()
-        except BaseException as error:  # noqa: BLE001 -- the code may raise anything, SystemExit included
+        except SystemExit as error:
+            return "exception", self._describe(error) + "\nThe file must run to its end, without an exit."
+        except BaseException as error:  # noqa: BLE001 -- the code may raise anything
             return "exception", self._describe(error)
         if self._tag == b"R" and self._unused(code):
             return "unused_objects", UNUSED.format(path=self._path)

@@ -40,6 +40,8 @@ def run(
             if child == 0:
                 os.close(control)
                 executor.run_procedure(*procedures[index], confinement.enter_child)
+            if child < 0:  # K_o uses up the processes that this candidate may have
+                break
             send(b"P%d %d" % (index, child))
             index += 1
     os._exit(0)

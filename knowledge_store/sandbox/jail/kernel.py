@@ -98,6 +98,8 @@ def numbers() -> dict[str, int]:
 
 def prctl(option: int, *arguments: int) -> int:
     """``prctl(2)``; -1 on failure, with errno kept."""
+    if not LINUX:
+        return -1
     padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
     return int(LIBC.prctl(ctypes.c_int(option), *padded))
 

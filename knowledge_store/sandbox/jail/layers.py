@@ -16,8 +16,8 @@ from typing import Any
 from . import kernel, landlock, namespaces, seccomp
 
 MEBIBYTE = 1 << 20
-CPU_OF_HOLDER = 60
-"""Seconds: forking hundreds of children is the holder's work, so its own limit is the wall's."""
+FORKING_SECONDS = 60
+"""Processor time that a holder may need beyond its code's, to fork hundreds of children."""
 SLACK_PROCESSES = 4
 """The zygote's two processes, the holder and one more."""
 
@@ -137,7 +137,7 @@ class Confinement:
         memory = self._own_memory + int(self._settings["memory_mb"]) * MEBIBYTE
         processes = int(self._settings["concurrency"]) + SLACK_PROCESSES
         limits = {
-            resource.RLIMIT_CPU: CPU_OF_HOLDER if may_clone else self._cpu,
+            resource.RLIMIT_CPU: self._cpu + FORKING_SECONDS * may_clone,
             resource.RLIMIT_AS: memory,
             resource.RLIMIT_STACK: 8 * MEBIBYTE,
             resource.RLIMIT_FSIZE: 0,
@@ -217,7 +217,7 @@ def _run_trial(step: Callable[[], object], send: int) -> None:
     try:
         step()
         code = 0
-    except (kernel.Missing, OSError) as error:
+    except (kernel.Missing, OSError, ValueError) as error:
         reason = str(error)
         os.write(send, reason.encode())
     finally:  # a trial must never return into the zygote

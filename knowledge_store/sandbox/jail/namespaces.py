@@ -22,6 +22,7 @@ def drop_root() -> None:
     """Become ``nobody`` when root; an ordinary user stays who they are."""
     if os.geteuid() != 0:
         return
+    kernel.numbers()
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

@@ -40,6 +40,8 @@ class Watch:
         self.started: list[int] = []
         """Process ids that the holder announced, in order of its procedures."""
         self.ended: dict[int, Ended] = {}
+        self.broken: set[int] = set()
+        """Processes that sent anything but one report: killed, and not believed in anything."""
         self._channel = channel
         self._owner = owner
         self._signals, self._wakeup = socket.socketpair()
@@ -56,6 +58,7 @@ class Watch:
         self.reports.clear()
         self.started.clear()
         self.ended.clear()
+        self.broken.clear()
 
     def fork(self, body: Callable[[], object], *unwanted: int) -> int:
         """Fork a process group of its own that runs ``body``; it keeps none of the zygote's descriptors."""
@@ -114,7 +117,8 @@ class Watch:
             return self._note_start(body)
         reports = self.reports.setdefault(sender, {})
         if tag not in (b"K", b"R") or tag in reports:
-            return self.kill(sender)  # a flood; nothing of it is kept
+            self.broken.add(sender)
+            return self.kill(sender)
         reports[tag] = body[1:]
         return None
 

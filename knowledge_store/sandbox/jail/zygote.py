@@ -83,6 +83,7 @@ def preload(allowed: list[str]) -> None:
         original(self, execute.SEED if a is None else a, version)
 
     random.Random.seed = seed  # type: ignore[method-assign]  # there is no other way to reach Random()
+    random.seed = random.Random.seed.__get__(random.seed.__self__)  # type: ignore[attr-defined]
     random.seed(execute.SEED)
 
 
