@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from knowledge_store.sandbox import Sandbox, VerdictCache
 
@@ -119,8 +120,9 @@ def measure(sandbox: Sandbox, count: int) -> Row:
     for round_ in range(ROUNDS):
         objects = OBJECTS.replace("{mark}", str(round_))
         one.append(sequentially(objects, files))
-        warm.append(_seconds(lambda text=objects: _all_pass(cache, sandbox, text, files)))
-        known.append(_seconds(lambda text=objects: _all_pass(cache, sandbox, text, files)))
+        verify = partial(_all_pass, cache, sandbox, objects, files)
+        warm.append(_seconds(verify))
+        known.append(_seconds(verify))
         many.append(at_once(objects, files))
     zygote = statistics.median(warm)
     return {

@@ -141,7 +141,7 @@ def _refusal(protections: Protections) -> str:
             f"model-written code cannot be contained here ({MEANING[Tier.D]}).",
             *protections.describe()[1:],
             "Mend: run on Linux (x86_64 or aarch64) with seccomp, in a container if need be; "
-            "or set allow_degraded (in a sweep spec: i_accept_that_model_written_code_runs_without_a_full_sandbox, "
-            "under [verification]) and accept that the code runs with your rights.",
+            "or set allow_degraded (in a sweep spec, under [verification]: "
+            "i_accept_that_model_written_code_runs_without_a_full_sandbox = true).",
         ]
     )
