@@ -92,10 +92,10 @@ def procedures(count: int) -> dict[str, str]:
     return {f"procedures/take_{i:04}.py": PROCEDURE.format(i=i) for i in range(count)}
 
 
-def fresh(objects: str, source: str) -> None:
-    """One unprotected interpreter; raises when the code fails."""
+def fresh(objects: str, source: str) -> int:
+    """Exit status of one unprotected interpreter; raises when the code fails."""
     command = [sys.executable, "-I", "-S", "-c", FRESH, objects, source]
-    subprocess.run(command, check=True, env={})
+    return subprocess.run(command, check=True, env={}).returncode
 
 
 def sequentially(objects: str, files: Mapping[str, str]) -> float:
