@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -53,6 +54,8 @@ def ray_session() -> Iterator[None]:
         where = f"the Ray cluster at {address}" if address else "a local Ray cluster"
         mend = "check RAY_ADDRESS, or unset it" if address else "see the log folder under /tmp/ray"
         raise OrchestrationError(f"cannot start {where}: {error}; {mend}") from error
+    # With the reaping above, Ray ignores SIGCHLD in this process too: no exit code could be read any more.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         yield
     finally:

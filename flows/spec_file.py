@@ -54,7 +54,8 @@ def _problem(entry: dict[str, Any]) -> Problem:
 def _field(loc: Sequence[str | int]) -> str:
     text = ""
     for part in loc:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = part if isinstance(part, int) or part.isprintable() else repr(part)
+        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else str(name)
     return text or "spec"
 
 
