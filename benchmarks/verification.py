@@ -137,7 +137,11 @@ def measure(sandbox: Sandbox, count: int) -> Row:
 
 
 def _all_pass(cache: VerdictCache, sandbox: Sandbox, objects: str, files: Mapping[str, str]) -> None:
-    failed = [verdict for verdict in cache.verify(sandbox, objects, files) if not verdict.ok]
+    """Verify what is not known yet, as the verifier pool does."""
+    known, missing = cache.split(objects, files)
+    fresh = sandbox.verify(objects, missing) if missing else ()
+    cache.add(objects, files, fresh)
+    failed = [verdict for verdict in (*known, *fresh) if not verdict.ok]
     if failed:
         raise RuntimeError(f"the benchmark's own procedures must pass: {failed[0]}")
 

@@ -23,6 +23,7 @@ ALLOWED_MODULES = frozenset(
         "itertools",
         "json",
         "math",
+        "numbers",
         "operator",
         "random",
         "re",

@@ -7,27 +7,19 @@ The verdicts are remembered here, on this side of the actors: any of them may ge
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 from knowledge_store.memory import OBJECTS
-from knowledge_store.sandbox import Policy, Sandbox
-from knowledge_store.sandbox.cache import UNSURE
+from knowledge_store.sandbox import Policy, Sandbox, VerdictCache
 from ocm.errors import SandboxError
-from ocm.identity import sha256
 from ocm.types import Files, Verdict
 
 SPLIT_ABOVE = 24
 """Procedures above which one candidate is spread over several actors; each executes K_o anew."""
 TRIES = 3
 """Tries when an actor dies or its sandbox breaks: verification can be repeated without harm."""
-REMEMBERED = 100_000
-"""Verdicts in memory, the least recently used out first."""
-
-Key = tuple[str, str, str]
 
 
 class SandboxActor:
@@ -56,7 +48,7 @@ class VerifierPool:
         self._policy = policy
         self._patience = patience
         self._size = actors
-        self._known = VerdictMemo(REMEMBERED)
+        self._known = VerdictCache()
         self._started: list[Any] = []
         self._free: asyncio.LifoQueue[Any | None] = asyncio.LifoQueue()
         for _ in range(actors):
@@ -150,44 +142,6 @@ class VerifierPool:
         for _ in range(self._free.qsize()):
             self._free.get_nowait()
             self._free.put_nowait(None)
-
-
-class VerdictMemo:
-    """Verdicts by K_o, path and source. What a loaded machine may have caused is not remembered."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._verdicts: OrderedDict[Key, Verdict] = OrderedDict()
-
-    def split(self, objects: str, procedures: Files) -> tuple[tuple[Verdict, ...], dict[str, str]]:
-        """Known verdicts, and the procedures without one. A K_o that fails is known for all of them."""
-        whole = self._get((sha256(objects), OBJECTS, ""))
-        if whole and (not whole.ok or not procedures):
-            return (whole,), {}
-        hits = {path: self._get(key) for path, key in _keys(objects, procedures).items()}
-        known = tuple(verdict for verdict in hits.values() if verdict)
-        return known, {path: procedures[path] for path, verdict in hits.items() if not verdict}
-
-    def add(self, objects: str, procedures: Files, verdicts: Sequence[Verdict]) -> None:
-        """Remember fresh verdicts."""
-        keys = _keys(objects, procedures)
-        for verdict in verdicts:
-            if verdict.kind not in UNSURE:
-                self._verdicts[keys.get(verdict.path, (sha256(objects), OBJECTS, ""))] = verdict
-        while len(self._verdicts) > self._capacity:
-            self._verdicts.popitem(last=False)
-
-    def _get(self, key: Key) -> Verdict | None:
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            return None
-        self._verdicts.move_to_end(key)
-        return replace(verdict, cached=True)
-
-
-def _keys(objects: str, procedures: Files) -> dict[str, Key]:
-    against = sha256(objects)
-    return {path: (against, path, sha256(text)) for path, text in procedures.items()}
 
 
 def _split(procedures: Files, ways: int) -> list[dict[str, str]]:

@@ -5,13 +5,13 @@ the tiers and what cannot be closed. ``jail/`` is what runs inside and imports n
 """
 
 from knowledge_store.sandbox.cache import VerdictCache
-from knowledge_store.sandbox.policy import ALLOWED_MODULES, LAYERS, Policy
+from knowledge_store.sandbox.policy import LAYERS, PRELOADED, Policy
 from knowledge_store.sandbox.protections import Protection, Protections, Tier
 from knowledge_store.sandbox.sandbox import Sandbox, probe
 
 __all__ = [
-    "ALLOWED_MODULES",
     "LAYERS",
+    "PRELOADED",
     "Policy",
     "Protection",
     "Protections",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
-from knowledge_store.sandbox.sandbox import OBJECTS, Sandbox
+from knowledge_store.memory import OBJECTS
 from ocm.identity import sha256
-from ocm.types import Verdict
+from ocm.types import Files, Verdict
 
 UNSURE = frozenset({"timeout", "killed", "protocol"})
 """Kinds that a loaded machine may have caused: asked anew every time."""
 
-Key = tuple[str, ...]
+Key = tuple[str, str, str]
 
 
 class VerdictCache:
-    """In memory, bounded, least recently used out first. One per process; not shared between threads."""
+    """Verdicts by K_o, path and source, in memory, the least recently used out first.
+
+    One per process and policy; not shared between threads. What a loaded machine may have caused
+    (:data:`UNSURE`) is not remembered.
+    """
 
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
@@ -26,23 +30,23 @@ class VerdictCache:
     def __len__(self) -> int:
         return len(self._verdicts)
 
-    def verify(self, sandbox: Sandbox, objects: str, procedures: Mapping[str, str]) -> tuple[Verdict, ...]:
-        """As :meth:`Sandbox.verify`, executing only what is not known; known ones are ``cached``."""
-        scope = (sha256(objects), sandbox.policy.digest(), sandbox.python, sandbox.protections.key())
-        whole = self._get((*scope, OBJECTS, ""))
+    def split(self, objects: str, procedures: Files) -> tuple[tuple[Verdict, ...], dict[str, str]]:
+        """Known verdicts, and the procedures without one. A K_o that fails is known for all of them."""
+        whole = self._get((sha256(objects), OBJECTS, ""))
         if whole and (not whole.ok or not procedures):
-            return (whole,)
-        keys = {path: (*scope, path, sha256(source)) for path, source in procedures.items()}
-        known = {path: hit for path, key in keys.items() if (hit := self._get(key))}
-        missing = {path: source for path, source in procedures.items() if path not in known}
-        if not missing and procedures:
-            return tuple(known[path] for path in sorted(known))
-        fresh = sandbox.verify(objects, missing)
-        for verdict in fresh:
-            self._put(keys.get(verdict.path, (*scope, OBJECTS, "")), verdict)
-        if any(verdict.path == OBJECTS for verdict in fresh):
-            return fresh
-        return tuple(sorted((*known.values(), *fresh), key=lambda verdict: verdict.path))
+            return (whole,), {}
+        hits = {path: self._get(key) for path, key in _keys(objects, procedures).items()}
+        known = tuple(verdict for verdict in hits.values() if verdict)
+        return known, {path: procedures[path] for path, verdict in hits.items() if not verdict}
+
+    def add(self, objects: str, procedures: Files, verdicts: Sequence[Verdict]) -> None:
+        """Remember fresh verdicts."""
+        keys = _keys(objects, procedures)
+        for verdict in verdicts:
+            if verdict.kind not in UNSURE:
+                self._verdicts[keys.get(verdict.path, (sha256(objects), OBJECTS, ""))] = verdict
+        while len(self._verdicts) > self._capacity:
+            self._verdicts.popitem(last=False)
 
     def _get(self, key: Key) -> Verdict | None:
         verdict = self._verdicts.get(key)
@@ -51,9 +55,7 @@ class VerdictCache:
         self._verdicts.move_to_end(key)
         return replace(verdict, cached=True)
 
-    def _put(self, key: Key, verdict: Verdict) -> None:
-        if verdict.kind in UNSURE:
-            return
-        self._verdicts[key] = verdict
-        while len(self._verdicts) > self._capacity:
-            self._verdicts.popitem(last=False)
+
+def _keys(objects: str, procedures: Files) -> dict[str, Key]:
+    against = sha256(objects)
+    return {path: (against, path, sha256(text)) for path, text in procedures.items()}

@@ -5,36 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from knowledge_store.allowed import ALLOWED_MODULES
 from ocm.identity import canonical_json, sha256
 
-ALLOWED_MODULES = (
-    "__future__",
-    "abc",
-    "bisect",
-    "collections",
-    "collections.abc",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "heapq",
-    "itertools",
-    "json",
-    "math",
-    "numbers",
-    "operator",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "textwrap",
-    "types",
-    "typing",
-)
-"""The standard library that model-written code may import: no clock, no files, no processes."""
+PRELOADED = (*sorted(ALLOWED_MODULES), "collections.abc")
+"""What a zygote imports before it gives up its files."""
 
 LAYERS = (
     "seccomp",
@@ -95,8 +70,8 @@ class Policy:
 
     def digest(self) -> str:
         """SHA-256 over every field and the import list: all of them can change a verdict."""
-        return sha256(canonical_json([asdict(self), ALLOWED_MODULES]))
+        return sha256(canonical_json([asdict(self), PRELOADED]))
 
     def wire(self) -> dict[str, Any]:
         """What the zygote is told, as JSON values."""
-        return {**asdict(self), "disabled_layers": list(self.disabled_layers), "allowed": ALLOWED_MODULES}
+        return {**asdict(self), "disabled_layers": list(self.disabled_layers), "allowed": PRELOADED}

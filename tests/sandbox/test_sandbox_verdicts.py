@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_store.sandbox import ALLOWED_MODULES, Policy, Sandbox, VerdictCache
+from knowledge_store.sandbox import PRELOADED, Policy, Sandbox
 from knowledge_store.sandbox.verdicts import clean, judge
 from ocm.types import Verdict
 from tests.sandbox.attacks import ATTACKS, OBJECTS
@@ -91,7 +91,7 @@ def test_equal_inputs_give_equal_verdicts_in_every_zygote(sandbox: Sandbox) -> N
 
 
 def test_every_allowed_module_can_be_imported(sandbox: Sandbox) -> None:
-    verdict = one(sandbox, USE + "\n".join(f"import {name}" for name in ALLOWED_MODULES if name[0] != "_"))
+    verdict = one(sandbox, USE + "\n".join(f"import {name}" for name in PRELOADED if name[0] != "_"))
     assert verdict.ok, verdict
 
 
@@ -194,34 +194,6 @@ def test_clean_text_is_stable_and_printable(text: str) -> None:
     cleaned = clean(text, 100)
     assert clean(cleaned, 100) == cleaned
     assert all(letter in "\n\t" or ord(letter) >= 32 for letter in cleaned)
-
-
-def test_the_cache_executes_only_what_is_new(sandbox: Sandbox) -> None:
-    cache = VerdictCache()
-    files = {"a.py": USE, "b.py": "1/0", "c.py": "raise SystemExit"}
-    first = cache.verify(sandbox, OBJECTS, files)
-    again = cache.verify(sandbox, OBJECTS, files | {"d.py": USE})
-    assert [verdict.cached for verdict in first] == [False] * 3
-    assert [verdict.cached for verdict in again] == [True, True, True, False]
-    assert [replace(verdict, cached=False) for verdict in again[:3]] == list(first)
-    changed = cache.verify(sandbox, OBJECTS + "\n", files)
-    assert not any(verdict.cached for verdict in changed)
-
-
-def test_the_cache_knows_failing_objects(sandbox: Sandbox) -> None:
-    cache = VerdictCache()
-    assert [verdict.cached for verdict in cache.verify(sandbox, "1/0", {"a.py": USE})] == [False]
-    assert [verdict.cached for verdict in cache.verify(sandbox, "1/0", {"b.py": USE})] == [True]
-
-
-def test_the_cache_forgets_what_load_may_have_caused_and_is_bounded(sandbox: Sandbox) -> None:
-    cache = VerdictCache(capacity=2)
-    exits = "import json\njson.codecs.sys.modules['os']._exit(0)"
-    for _ in range(2):
-        (verdict,) = cache.verify(sandbox, OBJECTS, {"a.py": exits})
-        assert (verdict.kind, verdict.cached) == ("protocol", False)
-    cache.verify(sandbox, OBJECTS, {f"{i}.py": USE for i in range(5)})
-    assert len(cache) == 2
 
 
 @pytest.mark.parametrize(

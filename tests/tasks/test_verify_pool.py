@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_store.sandbox import Policy
+from knowledge_store.sandbox import Policy, VerdictCache
 from ocm.errors import SandboxError
 from ocm.types import Verdict
-from tasks.verify import SPLIT_ABOVE, VerdictMemo, VerifierPool, _split, joined
+from tasks.verify import SPLIT_ABOVE, VerifierPool, _split, joined
 
 K_O = 'class Log:\n    """A log."""\n\n    burns = True\n'
 GOOD = "from objects import Log\nassert Log().burns\n"
@@ -47,7 +47,7 @@ def test_k_o_that_fails_counts_alone() -> None:
 
 
 def test_the_memo_knows_equal_inputs_only() -> None:
-    memo = VerdictMemo(10)
+    memo = VerdictCache(10)
     memo.add(K_O, {"a": GOOD, "b": BAD}, [ok("a"), ok("b", False)])
     known, missing = memo.split(K_O, {"a": GOOD, "b": BAD, "c": GOOD})
     assert [(v.path, v.ok, v.cached) for v in known] == [("a", True, True), ("b", False, True)]
@@ -57,7 +57,7 @@ def test_the_memo_knows_equal_inputs_only() -> None:
 
 
 def test_the_memo_knows_a_k_o_that_fails() -> None:
-    memo = VerdictMemo(10)
+    memo = VerdictCache(10)
     memo.add("1/0", {"a": GOOD}, [ok("objects.py", False)])
     assert [v.path for v in memo.split("1/0", {"z": GOOD})[0]] == ["objects.py"]
     memo.add(K_O, {}, [ok("objects.py")])
@@ -67,13 +67,13 @@ def test_the_memo_knows_a_k_o_that_fails() -> None:
 
 @pytest.mark.parametrize("kind", ["timeout", "killed", "protocol"])
 def test_what_a_busy_machine_may_have_caused_is_asked_again(kind: str) -> None:
-    memo = VerdictMemo(10)
+    memo = VerdictCache(10)
     memo.add(K_O, {"a": GOOD}, [Verdict("a", False, kind)])
     assert memo.split(K_O, {"a": GOOD})[1] == {"a": GOOD}
 
 
 def test_the_memo_forgets_the_least_recently_used() -> None:
-    memo = VerdictMemo(2)
+    memo = VerdictCache(2)
     memo.add(K_O, {"a": "1", "b": "2"}, [ok("a"), ok("b")])
     memo.split(K_O, {"a": "1"})
     memo.add(K_O, {"c": "3"}, [ok("c")])
