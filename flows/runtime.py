@@ -84,7 +84,11 @@ async def open_runtime(
     async with AsyncExitStack() as stack:
         listener.stage("asking the backbones")
         clients = await _backbones(spec, stack)
-        listener.stage("starting Ray")
+        tracker = new_tracker(spec, drives_sweep=drives_sweep)
+        stack.push_async_callback(tracker.close)
+        listener.stage("starting Ray and MLflow")
+        opening = asyncio.create_task(open_tracker(tracker, spec))
+        await asyncio.sleep(0)  # MLflow's own thread begins, and goes on while Ray keeps this one
         stack.enter_context(ray_session())
         chains = spec.run.chains or len(plan.chains)
         cores = os.cpu_count() or 1
@@ -92,10 +96,9 @@ async def open_runtime(
         stack.push_async_callback(hosts.close)
         verifiers = VerifierPool(policy(spec.verification), spec.verification.actors or cores)
         stack.push_async_callback(verifiers.close)
+        await opening
         listener.stage("starting the sandbox")
         tier = await verifiers.tier()
-        listener.stage("opening MLflow")
-        tracker = await _tracker(plan, stack, drives_sweep)
         runtime = Runtime(
             plan=plan,
             root=Path(spec.storage.root),
@@ -133,13 +136,6 @@ async def _backbones(spec: SweepSpec, stack: AsyncExitStack) -> dict[str, Backbo
         await backbones.preflight(client)
         clients[backbone_label(entry)] = client
     return clients
-
-
-async def _tracker(plan: Plan, stack: AsyncExitStack, drives_sweep: bool) -> Tracker:
-    tracker = new_tracker(plan.spec, drives_sweep=drives_sweep)
-    stack.push_async_callback(tracker.close)
-    await open_tracker(tracker, plan.spec)
-    return tracker
 
 
 def new_tracker(spec: SweepSpec, *, drives_sweep: bool = True) -> Tracker:
