@@ -55,7 +55,7 @@ class Draft:
             blocks.append("### objects.py\n```python\n" + "\n\n".join(self.objects.values()) + "```")
         blocks += [f"### {path}\n```python\n{text}```" for path, text in self.procedures.items()]
         blocks += [f"DELETE {path}" for path in self.deleted]
-        return "\n\n".join(blocks) or "Nothing to change: all of this is known already."
+        return "\n\n".join(blocks) or "NO CHANGES"
 
 
 def draft(lesson: Lesson, source: str) -> Draft:

@@ -7,12 +7,14 @@ into code as they are, and can be read by a person.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
 SIZE = 3
 EMPTY = "-"
+_PLAIN = re.compile(r"[\w:. /-]+")
 CELLS = tuple(f"{row}{column}" for row in "ABC" for column in "123")
 """Slot names of the grid, row by row."""
 
@@ -65,9 +67,11 @@ def placements(pattern: str) -> tuple[dict[str, str], ...]:
 
 @lru_cache(maxsize=16384)
 def is_pattern(text: str) -> bool:
-    """Whether a text is a grid that this module can place."""
+    """Whether a text is a trimmed grid of plain item names, as this module writes it."""
     rows = [line.split() for line in text.split("/")]
-    return 1 <= len(rows) <= SIZE and all(len(row) <= SIZE for row in rows) and bool(cells(text))
+    if len(rows) > SIZE or any(len(row) > SIZE for row in rows) or not _PLAIN.fullmatch(text):
+        return False
+    return bool(cells(text)) and pattern_of(placements(text)[0]) == text
 
 
 @lru_cache(maxsize=16384)

@@ -26,6 +26,7 @@ _ENTRY = re.compile(
 _LISTED = re.compile(r"^(?:# .*by name only[^:]*: (?P<names>.+)|(?P<bare>\w[\w./-]*(?:, \w[\w./-]*)+))$")
 _FENCED = re.compile(r"^(`{3,})[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 _ALLOWED = re.compile(r"inspect (\d+) times before an action and (\d+) times in an episode", re.IGNORECASE)
+_ITEM = re.compile(r"(?:\*_)?[\w:.]+")
 _CLOSINGS = ("", "}", "    }", ")", "    )")
 """What may complete a definition that was cut for want of room."""
 
@@ -113,22 +114,27 @@ def facts_in(text: str) -> Facts:
             if name == "recipes":
                 recipes |= _recipes(value)
             elif name == "smelts":
-                smelts |= {str(item): str(made) for item, made in value.items()}
+                smelts |= {item: made for item, made in value.items() if _is_name(item) and _is_name(made)}
             elif name == "unsmeltable":
-                unsmeltable.update(map(str, value))
+                unsmeltable.update(item for item in value if _is_name(item))
     return Facts(recipes, smelts, frozenset(unsmeltable))
 
 
 def _recipes(value: dict[Any, Any]) -> dict[str, Made]:
     return {
-        pattern: Made(str(made[0]), made[1])
+        pattern: Made(*made)
         for pattern, made in value.items()
         if isinstance(pattern, str) and is_pattern(pattern) and _is_made(made)
     }
 
 
-def _is_made(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], int) and value[1] > 0
+def _is_made(value: Any) -> bool:
+    is_pair = isinstance(value, tuple) and len(value) == 2
+    return is_pair and _is_name(value[0]) and type(value[1]) is int and value[1] > 0
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(_ITEM.fullmatch(value))
 
 
 @lru_cache(maxsize=8192)
@@ -142,7 +148,7 @@ def _parsed(code: str) -> ast.Module | None:
     for closing in _CLOSINGS:
         try:
             return ast.parse(f"{code}\n{closing}")
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return None
 

@@ -40,7 +40,7 @@ UNRELATED = 0.12
 """Weight of an item whose name has nothing in common with the target's."""
 INDIRECT = 0.4
 """How much less an item weighs that must be made first: making it uses up what may be needed."""
-USED_UP = 0.35
+USED_UP = 0.2
 """How much more a grid weighs that takes exactly as many as there are, per further item of it."""
 ITEMS_ALONE, ITEMS_PAIRED, ITEMS_TRIPLED = 10, 6, 4
 """How many of the likeliest items are tried alone, in pairs, in threes."""
