@@ -37,6 +37,8 @@ class Scene:
     """Names that were inspected, found or not."""
     inspects_left: int
     """Before the next action."""
+    refused: frozenset[str]
+    """Actions that changed nothing, since something last changed."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,26 @@ def read_scene(messages: Sequence[Message]) -> Scene | None:
         facts = together(facts, part)
     left = 0 if barred else min(index.per_step - since_action, index.per_episode - requests)
     steps_left = (int(limit[1]) if limit else 30) - steps
-    return Scene(target, state, steps_left, steps, Book(facts, seen.barren), index, frozenset(asked), left)
+    return Scene(
+        target,
+        state,
+        steps_left,
+        steps,
+        Book(facts, seen.barren),
+        index,
+        frozenset(asked),
+        left,
+        _refused(events),
+    )
+
+
+def _refused(events: Sequence[Event]) -> frozenset[str]:
+    found = set()
+    for event in reversed(events):
+        if event.before and event.after and event.before.slots != event.after.slots:
+            break
+        found.add(event.action.rpartition("Action: ")[2].strip())
+    return frozenset(found)
 
 
 def _shown(system: str) -> Facts:
@@ -103,7 +124,7 @@ def decide(scene: Scene, seed: int) -> Move:
     plan = planner.best(target)
     if (plan is None or plan.trust < 1) and (names := _to_look_up(scene, planner)):
         return Move(f"My notes may say more about {target}.", f"Inspect[{', '.join(names)}]")
-    if plan and (action := _first_action(state, plan)):
+    if plan and (action := _first_action(scene, plan)):
         return Move(_reason(plan, target), action)
     if scene.steps_left <= 1:
         return Move(f"Nothing that I tried leads to {target}.", f"impossible: no way to {target} was found")
@@ -120,8 +141,10 @@ def _to_look_up(scene: Scene, planner: Planner) -> list[str]:
     return [name for name in names if name not in scene.asked][:NAMES_PER_INSPECT]
 
 
-def _first_action(state: State, plan: Plan) -> str | None:
-    return next_action(state, plan.jobs[0])
+def _first_action(scene: Scene, plan: Plan) -> str | None:
+    """How a plan begins; None where that was just refused."""
+    action = next_action(scene.state, plan.jobs[0])
+    return None if action in scene.refused else action
 
 
 def _reason(plan: Plan, target: str) -> str:
@@ -143,7 +166,7 @@ def _explore(scene: Scene, planner: Planner, seed: int) -> Move:
     valued = sorted(found, key=lambda guess: -guess.weight / (1 + _cost(state, guess)))
     for guess in valued:
         plan = planner.plan(guess.way)
-        if plan and moves(plan) <= scene.steps_left + 2 and (action := _first_action(state, plan)):
+        if plan and moves(plan) <= scene.steps_left + 2 and (action := _first_action(scene, plan)):
             return Move(_hope(guess.way), action)
     return Move("Everything sensible was tried.", f"impossible: no way to {scene.target} was found")
 
