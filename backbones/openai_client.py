@@ -1,30 +1,23 @@
 """A chat model behind an OpenAI-compatible server: chat completions with one retry loop.
 
-Calls go through aiohttp rather than the ``openai`` package's client, which costs six times the CPU;
-:mod:`backbones.transport` has the figures.
+The ``openai`` package sends the requests (:mod:`backbones.transport`). Its own retries are off: ours know
+a spent quota from a rate limit, pause the same in equal runs, and count every request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from backbones.failures import (
-    Failure,
-    Kind,
-    as_error,
-    failed_status,
-    refuses_structure,
-    retry_delay,
-)
+from backbones.failures import Failure, Kind, as_error, refuses_structure, retry_delay
+from backbones.keys import read_key
 from backbones.limits import RateLimiter, estimated_tokens
 from backbones.prices import cost, prices_of
-from backbones.transport import Answer, Transport
+from backbones.transport import Transport
 from backbones.wire import Completion, Structure, read_completion, request_body
-from ocm.errors import BackboneError, Problem, SpecError
+from ocm.errors import BackboneError
 from ocm.identity import generator
 from ocm.spec import OpenAIBackbone, backbone_label
 from ocm.types import Reply, Request, Usage
@@ -99,17 +92,16 @@ class OpenAIClient:
             BackboneTerminal: the key is refused.
         """
         answer = await self._transport.get("/models", min(PREFLIGHT_SECONDS, self._spec.timeout))
-        failure = answer if isinstance(answer, Failure) else _preflight_failure(answer)
-        if failure is not None:
-            raise self._error(failure, None, 1)
+        if isinstance(answer, Failure) and _stops_a_sweep(answer):
+            raise self._error(answer, None, 1)
 
     async def close(self) -> None:
         """Close connections. May be called twice."""
         await self._transport.close()
 
     async def _try(self, request: Request, structure: Structure) -> Completion | Failure:
-        body = json.dumps(request_body(self._spec, request, structure)).encode()
         entry = await self._limiter.acquire(estimated_tokens(request, self._spec.max_tokens))
+        body = request_body(self._spec, request, structure)
         answer = await self._transport.post("/chat/completions", body)
         outcome = answer if isinstance(answer, Failure) else _read(answer)
         if isinstance(outcome, Completion) and (usage := outcome.usage) is not None:
@@ -145,51 +137,19 @@ class OpenAIClient:
         return as_error(failure, self._spec, request, sent)
 
 
-def key_problem(spec: OpenAIBackbone, environ: Mapping[str, str]) -> Problem | None:
-    """What is wrong with the key, None if it is there or not needed."""
-    if not spec.api_key_env:
-        return None
-    where = f"backbone {backbone_label(spec)}"
-    key = environ.get(spec.api_key_env, "").strip()
-    if not key:
-        found = f"the environment variable {spec.api_key_env} is not set"
-        mend = f'put the key there, or set api_key_env = "" if {spec.base_url} needs no key'
-        return Problem(where, found, mend)
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        found = f"the environment variable {spec.api_key_env} holds blanks or signs that no key has"
-        return Problem(where, found, "put the key there, and nothing else")
-    return None
-
-
-def read_key(spec: OpenAIBackbone, environ: Mapping[str, str]) -> str | None:
-    """The key, or None for servers without keys.
-
-    Raises:
-        SpecError: the variable is not set.
-    """
-    problem = key_problem(spec, environ)
-    if problem is not None:
-        raise SpecError(str(problem), [problem])
-    return environ[spec.api_key_env].strip() if spec.api_key_env else None
-
-
 def first_structure(spec: OpenAIBackbone) -> Structure:
     """The way in which a JSON reply is asked for at first."""
     wanted = spec.structured_output
     return Structure.JSON_SCHEMA if wanted == "auto" else Structure(wanted)
 
 
-def _read(answer: Answer) -> Completion | Failure:
-    if answer.status != 200:
-        return failed_status(answer.status, answer.headers, answer.body, time.time())
-    completion = read_completion(answer.body)
+def _read(body: bytes) -> Completion | Failure:
+    completion = read_completion(body)
     if isinstance(completion, Completion):
         return completion
-    return Failure(Kind.MALFORMED, completion, 200, body=answer.body.decode("utf-8", "replace"))
+    return Failure(Kind.MALFORMED, completion, 200, body=body.decode("utf-8", "replace"))
 
 
-def _preflight_failure(answer: Answer) -> Failure | None:
-    """Only a refused key counts. OpenAI's restricted keys may chat without the scope to list models."""
-    if answer.status != 401 or b"issing scope" in answer.body:
-        return None
-    return failed_status(answer.status, answer.headers, answer.body, time.time())
+def _stops_a_sweep(failure: Failure) -> bool:
+    """Of answers, only a refused key. OpenAI's restricted keys may chat without the scope to list models."""
+    return failure.status is None or (failure.status == 401 and "issing scope" not in failure.body)

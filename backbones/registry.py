@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from backbones.keys import key_problem
 from backbones.protocol import Backbone
 from ocm.errors import Problem
 from ocm.spec import OpenAIBackbone, ScriptedBackbone
@@ -36,8 +37,6 @@ def check(spec: OpenAIBackbone | ScriptedBackbone, environ: Mapping[str, str]) -
     """What can be found wrong without the network."""
     if isinstance(spec, ScriptedBackbone):
         return []
-    from backbones.openai_client import key_problem
-
     problem = key_problem(spec, environ)
     return [] if problem is None else [problem]
 

@@ -48,9 +48,20 @@ def request_body(spec: OpenAIBackbone, request: Request, structure: Structure) -
         "seed": request_seed(request) if spec.send_seed else None,
         "response_format": _response_format(request, structure),
     }
-    messages = [{"role": message.role, "content": message.content} for message in request.messages]
+    messages = [
+        {"role": message.role, "content": valid_text(message.content)} for message in request.messages
+    ]
     given = {name: value for name, value in optional.items() if value is not None}
     return {"model": spec.model, "messages": messages, **given}
+
+
+def valid_text(text: str) -> str:
+    """Text that is valid in UTF-8.
+
+    Models write half of a surrogate pair at times; sent on, it would end the chain, since servers refuse
+    such JSON. U+FFFD stands in for it.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def request_seed(request: Request) -> int:

@@ -3,7 +3,7 @@
 A server in another process answers after 200 ± 100 ms. Chains ask one question after the other, each
 with 8,000 characters. The ideal makespan is that of the chain whose own latencies add up to most; the
 latencies belong to the requests, so they are the same for every client. ``openai`` and ``openai-aiohttp``
-are the ``openai`` package's own client with its two HTTP layers, as peers.
+are ``chat.completions.create`` of the ``openai`` package with its two HTTP layers, as peers.
 
 Run: ``python -m benchmarks.backbone [--calls 20] [--chains 8 32 128] [--clients ours openai]``.
 """

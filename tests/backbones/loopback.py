@@ -84,9 +84,16 @@ class Reset:
     in_body: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Trickle:
+    """A reply that never ends: a blank at a time, as some servers keep a connection alive."""
+
+    pause: float = 0.05
+
+
 NO_CHOICES = Raw('{"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": []}')
 
-Answer = str | Text | Status | Raw | Hang | Reset
+Answer = str | Text | Status | Raw | Hang | Reset | Trickle
 Script = Callable[[dict[str, Any]], Answer | Awaitable[Answer]]
 Latency = Callable[[dict[str, Any]], float]
 
@@ -203,6 +210,8 @@ class LoopbackServer:
                 return _status(Status(504, "woke up"))
             case Reset():
                 return await _reset(request, answer)
+            case Trickle():
+                return await _trickle(request, answer)
 
 
 def completion(answer: Text, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -297,6 +306,14 @@ async def _reset(request: web.Request, answer: Reset) -> web.StreamResponse:
     if request.transport is not None:
         request.transport.abort()
     return response
+
+
+async def _trickle(request: web.Request, answer: Trickle) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    while True:
+        await response.write(b" ")
+        await asyncio.sleep(answer.pause)
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 
 from backbones.prices import cost, known_prices, price_table, prices_of
 from backbones.schema import strict_schema
-from backbones.wire import Completion, Structure, read_completion, request_body, request_seed
+from backbones.wire import Completion, Structure, read_completion, request_body, request_seed, valid_text
 from ocm.spec import OpenAIBackbone, Prices
 from ocm.types import Message, Request, Usage
 
@@ -111,6 +111,18 @@ def test_the_body_holds_what_the_spec_sets_and_nothing_else() -> None:
     body = request_body(spec, REQUEST, Structure.JSON_SCHEMA)
     assert (body["max_tokens"], body["top_p"], body["temperature"]) == (9, 0.5, 0.0)
     assert "max_completion_tokens" not in body
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_texts_become_valid_and_valid_ones_stay(text: str) -> None:
+    valid = valid_text(text)
+    assert valid_text(valid) == valid == valid.encode().decode()
+    if not any("\ud800" <= sign <= "\udfff" for sign in text):
+        assert valid == text
+
+
+def test_two_halves_become_one_sign() -> None:
+    assert valid_text("\ud83d\ude00 \ude00\ud83d") == "\U0001f600 \ufffd\ufffd"
 
 
 def test_every_field_is_one_of_chat_completions() -> None:

@@ -13,7 +13,6 @@ import pytest
 from pydantic import ValidationError
 
 from backbones.registry import check, create, identity_settings, preflight
-from backbones.transport import environment_proxy
 from ocm.errors import BackboneTerminal, BackboneTransient
 from ocm.spec import OpenAIBackbone, Prices, ScriptedBackbone
 from ocm.types import Reply, Request
@@ -95,18 +94,13 @@ def test_the_scripted_ones_latency_decides_nothing() -> None:
     assert identity_settings(ScriptedBackbone(error_rate=0.5)) != identity_settings(ScriptedBackbone())
 
 
-def test_importing_the_registry_is_cheap() -> None:
-    code = "import sys, backbones.registry; print([m for m in ('openai', 'aiohttp') if m in sys.modules])"
+def test_checking_a_spec_loads_no_network() -> None:
+    code = (
+        "import sys; from backbones.registry import check; from ocm.spec import OpenAIBackbone;"
+        "check(OpenAIBackbone(model='m'), {}); print([m for m in ('openai', 'aiohttp') if m in sys.modules])"
+    )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
-
-
-def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    monkeypatch.setenv("no_proxy", "127.0.0.1,inside.example")
-    assert environment_proxy("https://api.example.com/v1") == "http://proxy:3128"
-    assert environment_proxy("https://inside.example/v1") is None
-    assert environment_proxy("http://127.0.0.1:8000/v1") is None
 
 
 # --- with the network

@@ -8,9 +8,9 @@ import logging
 import pickle
 import socket
 import traceback
+from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
 
 from backbones.openai_client import OpenAIClient
@@ -27,6 +27,7 @@ from tests.backbones.loopback import (
     Reset,
     Status,
     Text,
+    Trickle,
     answering,
 )
 
@@ -114,35 +115,23 @@ async def test_unknown_models_have_an_unknown_cost_and_the_spec_can_say_it() -> 
         await told.close()
 
 
-async def test_the_same_goes_over_the_wire_as_with_the_openai_package() -> None:
+async def test_what_goes_over_the_wire() -> None:
+    halved = Request("act", (Message("user", "é \ud83d!"),), SCHEMA, "chain", 3, 9)
     async with LoopbackServer(key=KEY) as server:
-        ours = client(server, top_p=0.5, reasoning_effort="low")
-        await ours.complete(STRUCTURED)
-        await ours.close()
-        sent = server.received[0]
-        async with openai.AsyncOpenAI(api_key=KEY, base_url=server.base_url) as theirs:
-            reply = await theirs.chat.completions.create(
-                model="gpt-4.1-mini",
-                messages=[{"role": "system", "content": "rules"}, {"role": "user", "content": "go"}],
-                temperature=0.0,
-                top_p=0.5,
-                max_completion_tokens=4096,
-                reasoning_effort="low",
-                seed=request_seed(STRUCTURED),
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {
-                        "name": "reflect",
-                        "strict": True,
-                        "schema": {**SCHEMA, "required": ["plan"], "additionalProperties": False},
-                    },
-                },
-            )
-        assert reply.choices[0].message.content == "ok"
-        reference = server.received[1]
-    assert sent.body == reference.body
-    for name in ("authorization", "content-type", "host"):
-        assert sent.headers[name] == reference.headers[name]
+        backbone = client(server, reasoning_effort="low", send_temperature=False)
+        await backbone.complete(halved)
+        await backbone.close()
+    (sent,) = server.received
+    form = sent.body.pop("response_format")
+    assert sent.path == "/v1/chat/completions"
+    assert sent.body == {
+        "model": "gpt-4.1-mini",
+        "messages": [{"role": "user", "content": "é \N{REPLACEMENT CHARACTER}!"}],
+        "max_completion_tokens": 4096,
+        "reasoning_effort": "low",
+        "seed": request_seed(halved),
+    }
+    assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
 
 
 async def test_one_pool_with_a_limit_serves_all_chains() -> None:
@@ -228,9 +217,24 @@ async def test_what_cannot_succeed_is_told_at_once(fault: Status) -> None:
 
 async def test_a_silent_server_times_out() -> None:
     async with LoopbackServer(Script(Hang(), "fine")) as server:
-        backbone = client(server, timeout=0.1)
+        backbone = client(server, timeout=0.5)
         assert (await backbone.complete(REQUEST)).attempts == 2
         await backbone.close()
+
+
+async def test_a_reply_that_never_ends_times_out() -> None:
+    async with LoopbackServer(Script(Trickle(), "fine")) as server:
+        backbone = client(server, timeout=0.5, max_connections=1)
+        assert (await backbone.complete(REQUEST)).attempts == 2
+        await backbone.close()
+
+
+async def test_waiting_for_a_turn_does_not_time_out() -> None:
+    async with LoopbackServer(latency=lambda _: 0.2) as server:
+        backbone = client(server, timeout=0.8, max_connections=1)
+        replies = await asyncio.gather(*[backbone.complete(REQUEST) for _ in range(6)])
+        await backbone.close()
+    assert {reply.attempts for reply in replies} == {1}
 
 
 async def test_a_lasting_silence_is_said() -> None:
@@ -281,6 +285,46 @@ async def test_an_unreachable_server_is_said_with_the_mend() -> None:
     await backbone.close()
     assert str(caught.value).startswith(f"m: no server answers at {address} (")
     assert "refused" in str(caught.value) and "start it, or set base_url" in str(caught.value)
+
+
+@pytest.mark.parametrize("in_body", [True, False])
+async def test_a_broken_connection_is_no_time_out(in_body: bool) -> None:
+    async with LoopbackServer(Script(Reset(in_body))) as server:
+        backbone = client(server, max_attempts=1)
+        with pytest.raises(BackboneTransient) as caught:
+            await backbone.complete(REQUEST)
+        await backbone.close()
+    assert caught.value.details["kind"] == "broken connection"
+
+
+async def test_a_server_that_speaks_no_http_is_a_broken_connection() -> None:
+    async def babble(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail ready\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(babble, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        backbone = OpenAIClient(OpenAIBackbone(model="m", base_url=address, max_attempts=1), ENVIRON)
+        with pytest.raises(BackboneTransient) as caught:
+            await backbone.complete(REQUEST)
+        await backbone.close()
+    assert caught.value.details["kind"] == "broken connection"
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:99999/v1", "http://a..b/v1"])
+async def test_an_address_that_is_none_is_told_at_once(address: str) -> None:
+    backbone = OpenAIClient(OpenAIBackbone(model="m", base_url=address), ENVIRON)
+    with pytest.raises(BackboneTerminal, match="set base_url"):
+        await backbone.complete(REQUEST)
+    await backbone.close()
+
+
+async def test_a_missing_certificate_file_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/missing/authority.pem")
+    async with LoopbackServer() as server:
+        backbone = client(server)
+        with pytest.raises(BackboneTerminal, match=r"no such file.*SSL_CERT_FILE"):
+            await backbone.complete(REQUEST)
 
 
 async def test_a_server_without_tls_is_told_at_once() -> None:
@@ -449,6 +493,41 @@ async def test_servers_without_keys_get_none() -> None:
         await backbone.complete(REQUEST)
         await backbone.close()
         assert "authorization" not in server.received[0].headers
+
+
+@pytest.mark.parametrize("needs_key", [True, False])
+async def test_the_environment_adds_nothing(
+    needs_key: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "foreign")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer foreign\nX-Team: foreign")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://foreign.invalid/v1")
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login foreign password foreign\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    async with LoopbackServer() as server:
+        spec = OpenAIBackbone(
+            model="m", base_url=server.base_url, api_key_env="OPENAI_API_KEY" if needs_key else ""
+        )
+        backbone = OpenAIClient(spec, ENVIRON)
+        await backbone.complete(REQUEST)
+        await backbone.close()
+    headers = server.received[0].headers
+    assert headers.get("authorization") == (f"Bearer {KEY}" if needs_key else None)
+    assert "foreign" not in str(headers) and "x-team" not in headers
+
+
+async def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with LoopbackServer() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        behind = OpenAIClient(OpenAIBackbone(model="m", base_url="http://far.invalid/v1"), ENVIRON)
+        direct = client(proxy)
+        await behind.complete(REQUEST)
+        await direct.complete(REQUEST)
+        await behind.close()
+        await direct.close()
+    assert [seen.headers["host"].partition(":")[0] for seen in proxy.received] == ["far.invalid", "127.0.0.1"]
 
 
 async def test_a_redirect_does_not_take_the_key_along() -> None:
