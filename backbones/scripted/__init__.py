@@ -6,13 +6,18 @@ in the episode or read in the memory of the prompt. Every reply is a pure functi
 
 ::
 
-    client      Request -> Reply
-      reading     text -> states, history            memory       text of the prompt -> what is known
-      names       likeness of item names             facts        recipes and smelts, observed or recalled
-      planning    facts + stock -> jobs              shaping      grids worth trying
-      playing     one acting reply                   moving       a job -> the next move
-      reflecting  one learning plan                  knowledge    facts -> Python source
-      updating    one code reply                     mistakes     broken code, on purpose
+    client        Request -> Reply: recognises from the text what is asked
+      playing     one acting reply: take, follow a plan, look something up, try, give up
+        planning  facts and stock -> jobs          shaping    what to try without knowing
+        moving    a job -> the next action         manner     the reply, now and then untidy
+      reflecting  one learning plan
+      updating    one code reply and its repairs
+        drafting  lesson and source -> code        mistakes   broken code, on purpose
+        knowledge facts -> Python source
+      otherwise   what these rules do not understand
+    under all of them
+      reading     text -> states and history       lessons    prompt -> what an episode taught
+      memory      index and facts in the prompt    facts, grids, names
 """
 
 from backbones.scripted.client import ScriptedBackboneClient

@@ -63,7 +63,7 @@ RESERVED = frozenset({"Kind", "Recipe", "Grid", *dir(builtins)})
 def class_name(word: str) -> str:
     """The class of a kind of things."""
     name = word.capitalize()
-    return f"{name}Things" if name in RESERVED else name
+    return name if name.isidentifier() and name not in RESERVED else f"Thing{name}"
 
 
 def kind_class(word: str, recipes: Mapping[str, Made]) -> str:

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -38,7 +38,7 @@ class Entry:
     name: str
     is_file: bool
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return tokens(self.name.removeprefix("procedures/").removesuffix(".py"))
 
@@ -56,7 +56,7 @@ class Index:
 
     def about(self, item: str) -> Iterator[str]:
         """Names of what seems to tell how an item is made: its own procedure, its kind's class or file."""
-        own = (tokens(item), (kind(item),), (kind(item), "things"))
+        own = (tokens(item), (kind(item),), ("thing", kind(item)))
         for entry in self.entries:
             if (entry.words[1:] if entry.is_file else entry.words) in own:
                 yield entry.name

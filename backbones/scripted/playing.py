@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 
 from backbones.scripted.facts import Facts, Way, together
-from backbones.scripted.memory import HEADING, Index, code_in, facts_in, index_in
+from backbones.scripted.memory import HEADING, Index, facts_in, index_in
 from backbones.scripted.moving import distance, next_action, take
 from backbones.scripted.planning import Book, Plan, Planner, moves
 from backbones.scripted.reading import Event, State, seen_in, state_in, target_in
 from backbones.scripted.shaping import Guess, guesses
 from ocm.types import Message
 
-_STEP = re.compile(r"after action (\d+) of (\d+)")
+_STEP = re.compile(r"Observation \(after action (\d+) of \d+\)")
 _LIMIT = re.compile(r"at most (\d+) actions")
 _INSPECTED = re.compile(r"^Inspect\[(.*)\]\s*$", re.MULTILINE)
 _CORRECTION = "That reply could not be used"
 NAMES_PER_INSPECT = 6
-WEIGHED = 48
+USUAL_LIMIT = 30
+WEIGHED = 32
 """Guesses whose cost is worked out."""
 
 
@@ -30,7 +32,6 @@ class Scene:
     target: str
     state: State
     steps_left: int
-    steps_taken: int
     book: Book
     index: Index
     asked: frozenset[str]
@@ -50,53 +51,61 @@ class Move:
     """An action, or an ``Inspect[...]``."""
 
 
+@dataclass
+class _Dialogue:
+    """What the messages after the goal say; :meth:`hear` takes them one by one."""
+
+    state: State
+    events: list[Event] = field(default_factory=list)
+    recalled: list[Facts] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    steps: int = 0
+    requests: int = 0
+    requests_since_action: int = 0
+    is_corrected: bool = False
+    said: str = ""
+
+    def hear(self, message: Message) -> None:
+        text = message.content
+        if message.role == "assistant":
+            self.said = text
+            return
+        self.is_corrected = text.startswith(_CORRECTION)
+        if self.is_corrected:
+            return
+        if step := _STEP.match(text):
+            after = state_in(text)
+            self.events.append(Event(self.said, self.state, after))
+            self.state, self.steps, self.requests_since_action = after or self.state, int(step[1]), 0
+        elif names := _INSPECTED.search(self.said):
+            self.asked += names[1].split(", ")
+            self.requests, self.requests_since_action = self.requests + 1, self.requests_since_action + 1
+            self.recalled.append(facts_in(text))
+
+
 def read_scene(messages: Sequence[Message]) -> Scene | None:
     """The episode so far; None where the text is not of an environment that these rules can play."""
     system, goal = messages[0].content, messages[1].content
-    target, state = target_in(goal), state_in(goal)
-    if not target or state is None:
+    target, first = target_in(goal), state_in(goal)
+    if not target or first is None:
         return None
-    first = state
-    events: list[Event] = []
-    steps = 0
-    asked: list[str] = []
-    requests = since_action = 0
-    recalled = [_shown(system)]
-    last_said, barred = "", False
+    known = system[system.find(HEADING) :] if HEADING in system else ""
+    index = index_in(known)
+    heard = _Dialogue(first, recalled=[facts_in(known)])
     for message in messages[2:]:
-        text = message.content
-        if message.role == "assistant":
-            last_said = text
-            continue
-        barred = text.startswith(_CORRECTION)
-        if barred:
-            continue
-        if step := _STEP.search(text):
-            after = state_in(text)
-            events.append(Event(last_said, state, after))
-            state, steps, since_action = after or state, int(step[1]), 0
-        elif names := _INSPECTED.search(last_said):
-            asked += names[1].split(", ")
-            requests, since_action = requests + 1, since_action + 1
-            recalled.append(facts_in(text))
-    seen = seen_in(first, events)
-    index = index_in(system[system.find(HEADING) :]) if HEADING in system else Index()
+        heard.hear(message)
+    seen = seen_in(first, heard.events)
     limit = _LIMIT.search(system)
-    facts = Facts()
-    for part in (*recalled, seen.facts):
-        facts = together(facts, part)
-    left = 0 if barred else min(index.per_step - since_action, index.per_episode - requests)
-    steps_left = (int(limit[1]) if limit else 30) - steps
+    left = min(index.per_step - heard.requests_since_action, index.per_episode - heard.requests)
     return Scene(
-        target,
-        state,
-        steps_left,
-        steps,
-        Book(facts, seen.barren),
-        index,
-        frozenset(asked),
-        left,
-        _refused(events),
+        target=target,
+        state=heard.state,
+        steps_left=(int(limit[1]) if limit else USUAL_LIMIT) - heard.steps,
+        book=Book(reduce(together, [*heard.recalled, seen.facts]), seen.barren),
+        index=index,
+        asked=frozenset(heard.asked),
+        inspects_left=0 if heard.is_corrected else left,
+        refused=_refused(heard.events),
     )
 
 
@@ -107,12 +116,6 @@ def _refused(events: Sequence[Event]) -> frozenset[str]:
             break
         found.add(event.action.rpartition("Action: ")[2].strip())
     return frozenset(found)
-
-
-def _shown(system: str) -> Facts:
-    """What the prompt itself tells, where all source is shown."""
-    start = system.find(HEADING)
-    return facts_in(system[start:]) if start >= 0 and code_in(system[start:]) else Facts()
 
 
 def decide(scene: Scene, seed: int) -> Move:

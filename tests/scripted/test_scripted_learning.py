@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Iterator
 
@@ -12,8 +13,8 @@ from agents.parsing import parse_code
 from agents.prompts import fill
 from backbones.scripted.client import reply_to
 from backbones.scripted.facts import Facts, Made
-from backbones.scripted.knowledge import by_kinds
-from backbones.scripted.memory import facts_in
+from backbones.scripted.knowledge import CORE, by_kinds, class_name
+from backbones.scripted.memory import facts_in, index_in
 from knowledge_store.index import level0
 from knowledge_store.inspection import resolve
 from knowledge_store.merge import merge
@@ -196,6 +197,13 @@ def test_a_failing_file_that_is_not_its_mistake_is_deleted() -> None:
         for n in range(20)
     }
     assert any(parse_code(answer).deleted_files == ("procedures/old.py",) for answer in answers)
+
+
+@pytest.mark.parametrize("word", ["board", "map", "13", "kind", "none"])
+def test_the_class_of_a_kind_is_found_by_its_items(word: str) -> None:
+    name = class_name(word)
+    assert name.isidentifier() and not hasattr(builtins, name) and name not in CORE
+    assert list(index_in(f"class {name}(Kind):").about(f"red_{word}")) == [name]
 
 
 def test_many_failures_of_a_kind_stand_for_the_kind() -> None:
