@@ -89,7 +89,7 @@ async def act(
         tuple(record.steps),
         tuple(record.turns),
         tuple(record.inspections),
-        _end(record),
+        _end(record, scene.step_limit),
     )
 
 
@@ -133,7 +133,8 @@ def _malformed_step(record: Record, decision: Decision) -> Step:
     return Step(excerpt, malformed_observation(), reward, False, False, Validity.MALFORMED)
 
 
-def _end(record: Record) -> EndReason:
-    if record.over:
-        return EndReason.SUCCESS if record.steps[-1].success else EndReason.FAILURE
-    return EndReason.STEP_LIMIT
+def _end(record: Record, step_limit: int) -> EndReason:
+    """Environments may call their last step done themselves: it is still the limit that ended it."""
+    if record.steps and record.steps[-1].success:
+        return EndReason.SUCCESS
+    return EndReason.STEP_LIMIT if len(record.steps) >= step_limit else EndReason.FAILURE

@@ -125,7 +125,7 @@ def kinds(trajectory: Trajectory) -> str:
         (["Action: go", "Action: die"], EndReason.FAILURE, 0.1),
         (["Action: go"] * 3, EndReason.STEP_LIMIT, 0.3),
         (["Action: go", "Action: go", "Action: win"], EndReason.SUCCESS, 1.0),
-        (["Action: go", "Action: go", "Action: die"], EndReason.FAILURE, 0.2),
+        (["Action: go", "Action: go", "Action: die"], EndReason.STEP_LIMIT, 0.2),
     ],
 )
 async def test_ends(replies: list[str], end: EndReason, reward: float) -> None:
