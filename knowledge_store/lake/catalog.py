@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from knowledge_store.lake import disk
 from knowledge_store.lake.commits import RESTORE
@@ -50,6 +51,9 @@ SWEEPS = pa.schema(
 )
 
 
+_KEY = TypeAdapter(ChainKey)
+
+
 def read_key(paths: ChainPaths) -> ChainKey:
     """A chain's key from its identity file.
 
@@ -57,7 +61,8 @@ def read_key(paths: ChainPaths) -> ChainKey:
         StorageError: the file is missing or damaged.
     """
     data = disk.read_bytes(paths.identity, RESTORE)
-    return ChainKey(**disk.parse_json(paths.identity, data, RESTORE)["key"])
+    fields = disk.parse_json(paths.identity, data, RESTORE)
+    return disk.decode(_KEY, paths.identity, fields.get("key"), RESTORE)
 
 
 def chain_rows(root: Path, places: Sequence[ChainPaths], files: Sequence[ChainFiles]) -> pa.Table:

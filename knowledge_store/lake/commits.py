@@ -8,8 +8,9 @@ records prove one another. Readers believe these records and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+
+from pydantic import TypeAdapter
 
 from knowledge_store.lake import disk
 from knowledge_store.lake.paths import ChainPaths
@@ -49,6 +50,9 @@ class Commit:
     """Hash of this record's own bytes; not part of them."""
 
 
+_COMMIT = TypeAdapter(Commit)
+
+
 def encode(commit: Commit) -> bytes:
     """The bytes of a commit record."""
     fields = asdict(commit)
@@ -64,9 +68,8 @@ def read(paths: ChainPaths, index: int) -> Commit:
     """
     path = paths.commit(index)
     data = disk.read_bytes(path, RESTORE)
-    fields: dict[str, Any] = disk.parse_json(path, data, RESTORE)
-    del fields["schema"]
-    return Commit(**fields, sha256=disk.digest(data))
+    commit = disk.decode(_COMMIT, path, disk.parse_json(path, data, RESTORE), RESTORE)
+    return replace(commit, sha256=disk.digest(data))
 
 
 def read_all(paths: ChainPaths, start: int = 0) -> list[Commit]:

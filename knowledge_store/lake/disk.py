@@ -13,12 +13,18 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from ocm.errors import StorageError
+
+T = TypeVar("T")
 
 _MENDS = {
     errno.ENOSPC: "free disk space",
@@ -108,6 +114,30 @@ def parse_json(path: Path, data: bytes, mend: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise StorageError(f"{path}: damaged (not a JSON object); {mend}", path=str(path))
     return value
+
+
+def read_parquet(data: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """A table out of the bytes of a Parquet file.
+
+    On this thread alone: ``pq.read_table`` reads on threads of its own, and a process that ends soon
+    after may be aborted by one of them ("terminate called without an active exception").
+    """
+    return pq.ParquetFile(pa.BufferReader(data)).read(columns, use_threads=False)
+
+
+def decode(kind: TypeAdapter[T], path: Path, value: Any, mend: str) -> T:
+    """A record out of parsed JSON, its fields checked; ``schema`` and the like are left out.
+
+    Raises:
+        StorageError: a field is missing or of another type.
+    """
+    try:
+        return kind.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "record"
+        message = f"{path}: damaged ({where}: {first['msg'].lower()}); {mend}"
+        raise StorageError(message, path=str(path)) from error
 
 
 def json_bytes(value: Any) -> bytes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import TypeAdapter
+
 from knowledge_store.lake import commits, disk
 from knowledge_store.lake.paths import ChainPaths
-from ocm.errors import StorageError
 
 _MEND = "delete the chain's compact folder; the tables can be made again from the episodes"
 
@@ -23,6 +24,9 @@ class CompactRecord:
     """Table -> file name."""
     sha256: Mapping[str, str]
     """Table -> hash of the file."""
+
+
+_RECORD = TypeAdapter(CompactRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,7 @@ def read_compact_record(paths: ChainPaths) -> CompactRecord | None:
     if not path.exists():
         return None
     fields = disk.parse_json(path, disk.read_bytes(path, _MEND), _MEND)
-    try:
-        del fields["schema"]
-        return CompactRecord(**fields)
-    except (KeyError, TypeError) as error:
-        raise StorageError(f"{path}: damaged ({error!r}); {_MEND}", path=str(path)) from error
+    return disk.decode(_RECORD, path, fields, _MEND)
 
 
 def chain_files(paths: ChainPaths) -> ChainFiles:

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from knowledge_store.lake import disk, root
 from knowledge_store.lake.paths import manifest_file
 from knowledge_store.lake.schema import SCHEMA_VERSION
-from ocm.errors import StorageError
 from ocm.identity import canonical_json, sha256
 from ocm.types import ChainKey
 
@@ -40,6 +41,9 @@ class Manifest:
     created_at: float
     """Seconds since the epoch, UTC: the sweep's first run."""
     updated_at: float
+
+
+_MANIFEST = TypeAdapter(Manifest)
 
 
 def write_manifest(
@@ -75,12 +79,4 @@ def read_manifest(root_folder: Path, sweep: str) -> Manifest:
     root.open_for_reading(root_folder)
     path = manifest_file(root_folder, sweep)
     fields = disk.parse_json(path, disk.read_bytes(path, _MEND), _MEND)
-    try:
-        del fields["schema"]
-        chains = tuple(
-            PlannedChain(one["chain"], ChainKey(**one["key"]), one["episodes"])
-            for one in fields.pop("chains")
-        )
-        return Manifest(chains=chains, **fields)
-    except (KeyError, TypeError) as error:
-        raise StorageError(f"{path}: damaged ({error!r}); {_MEND}", path=str(path)) from error
+    return disk.decode(_MANIFEST, path, fields, _MEND)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from knowledge_store.lake import commits
+from knowledge_store.lake import commits, disk
 from knowledge_store.lake.commits import Commit
 from knowledge_store.lake.paths import ChainPaths
 from knowledge_store.lake.text import unescape
@@ -41,6 +38,6 @@ def contents(paths: ChainPaths, done: Sequence[Commit]) -> dict[str, str]:
 def _written(paths: ChainPaths, commit: Commit) -> dict[str, str]:
     """The contents that one episode wrote."""
     data = commits.read_episode_bytes(paths, commit)
-    row = pq.read_table(pa.BufferReader(data), columns=["escaped", "memory"]).to_pylist()[0]
+    row = disk.read_parquet(data, ["escaped", "memory"]).to_pylist()[0]
     changes = unescape(row["memory"]) if row["escaped"] else row["memory"]
     return {change["path"]: change["content"] for change in changes if change["content"] is not None}

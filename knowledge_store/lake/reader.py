@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from knowledge_store.lake import commits, memory
 from knowledge_store.lake.catalog import read_key
 from knowledge_store.lake.commits import Commit
 from knowledge_store.lake.digest import trajectory_json
+from knowledge_store.lake.disk import read_parquet
 from knowledge_store.lake.paths import ChainPaths, chains, sweeps
 from knowledge_store.lake.restore import from_table
 from knowledge_store.lake.root import open_for_reading
@@ -177,4 +175,4 @@ def _check_index(paths: ChainPaths, done: list[Commit], episode: int) -> None:
 
 def _load(paths: ChainPaths, commit: Commit) -> Episode:
     data = commits.read_episode_bytes(paths, commit)
-    return from_table(pq.read_table(pa.BufferReader(data)))
+    return from_table(read_parquet(data))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from knowledge_store.lake.manifest import PlannedChain, read_manifest
 from knowledge_store.lake.statistics import UNKNOWN, Interval, student_t_interval, wilson_interval
-from knowledge_store.lake.views import connect
+from knowledge_store.lake.views import query
 
 
 class Measure(NamedTuple):
@@ -116,8 +116,7 @@ def _chain_rows(root: Path, sweep: str, by_stratum: bool) -> list[dict[str, Any]
                count(*) FILTER (attempt > 1) AS retried, {means}
         FROM episodes JOIN chains USING (sweep, chain)
         WHERE episode < planned GROUP BY 1, 2 ORDER BY 1, 2"""
-    with connect(root, sweep) as connection:
-        rows: list[dict[str, Any]] = connection.sql(statement).to_arrow_table().to_pylist()
+    rows: list[dict[str, Any]] = query(root, statement, sweep).to_pylist()
     return rows
 
 

@@ -7,7 +7,8 @@ that adds the texts beside their hashes; ``messages``; ``chains``; ``sweeps``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -21,7 +22,14 @@ from knowledge_store.lake.root import open_for_reading
 from knowledge_store.lake.schema import TABLES, flat_schema, text_columns
 from ocm.errors import SpecError, StorageError
 
-_BAD_SQL = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.SyntaxException)
+_FAILURES = (
+    duckdb.IOException,
+    duckdb.InvalidInputException,
+    duckdb.OutOfMemoryException,
+    duckdb.InternalException,
+    duckdb.FatalException,
+)
+"""What DuckDB raises when a file or the machine is at fault; everything else is the statement's."""
 
 
 def connect(
@@ -49,9 +57,10 @@ def connect(
     connection.execute("SET parquet_metadata_cache = true")  # committed files never change
     fresh = [file for chain in files for file in chain.episodes]
     connection.execute(f"SET VARIABLE episode_files = {sql.file_list(fresh)}")
-    for table in TABLES:
-        flat = [chain.flat[table] for chain in files if table in chain.flat]
-        _add_view(connection, table, flat, bool(fresh))
+    with sql_errors(root):
+        for table in TABLES:
+            flat = [chain.flat[table] for chain in files if table in chain.flat]
+            _add_view(connection, table, flat, bool(fresh))
     for table in TABLES:
         if text_columns(table):
             connection.execute(f"CREATE VIEW {table}_text AS {sql.with_texts(table)}")
@@ -66,14 +75,23 @@ def query(root: Path, statement: str, sweep: str | None = None) -> pa.Table:
         SpecError: the statement is wrong.
         StorageError: the lake cannot be read.
     """
-    with connect(root, sweep) as connection:
-        try:
-            relation = connection.sql(statement)
-            return pa.table({}) if relation is None else relation.to_arrow_table()
-        except _BAD_SQL as error:
-            raise SpecError(f"SQL: {error}; `DESCRIBE episodes` lists a view's columns") from error
-        except duckdb.Error as error:
-            raise StorageError(f"{root}: the query failed: {error}; check the files that it names") from error
+    with connect(root, sweep) as connection, sql_errors(root):
+        relation = connection.sql(statement)
+        return pa.table({}) if relation is None else relation.to_arrow_table()
+
+
+@contextmanager
+def sql_errors(root: Path) -> Iterator[None]:
+    """Turn DuckDB's errors into ours: the statement is wrong, or the lake cannot be read."""
+    try:
+        yield
+    except _FAILURES as error:
+        raise StorageError(
+            f"{root}: the query failed: {str(error).splitlines()[0]}; if it names a file of the lake, "
+            "restore that file (one in a compact folder: delete the folder and call `ocm run` again)"
+        ) from error
+    except duckdb.Error as error:
+        raise SpecError(f"SQL: {error}\n`ocm sql` without a query lists views and columns") from error
 
 
 def _add_view(
