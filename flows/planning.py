@@ -60,6 +60,7 @@ def plan(spec: SweepSpec, environ: Mapping[str, str]) -> Plan:
     if problems:
         raise SpecError(f"{spec.name}: {len(problems)} problem(s)", problems)
     worlds = [_describe(environment) for environment in spec.environments]
+    _check_apart(spec.name, worlds)
     return Plan(
         spec,
         tuple(
@@ -92,6 +93,20 @@ def _describe(spec: EnvironmentSpec) -> _World:
         )
     finally:
         environment.close()
+
+
+def _check_apart(sweep: str, worlds: Sequence[_World]) -> None:
+    """A result row is a task set: two settings of one would be averaged as if they were seeds."""
+    seen = [(world.spec.name, world.task_set) for world in worlds]
+    problems = [
+        Problem(
+            f"environments[{index}]", f"{name} {task_set}", "stands there twice; give it a sweep of its own"
+        )
+        for index, (name, task_set) in enumerate(seen)
+        if (name, task_set) in seen[:index]
+    ]
+    if problems:
+        raise SpecError(f"{sweep}: {len(problems)} problem(s)", problems)
 
 
 def _chain(method: MethodSpec, world: _World, backbone: Backbone, seed: int) -> ChainPlan:

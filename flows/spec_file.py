@@ -21,7 +21,7 @@ def load_spec(path: Path) -> SweepSpec:
         SpecError: the file cannot be read, is not TOML, or has wrong fields; one problem each.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror or error}; give the path of a sweep spec") from error
     except UnicodeDecodeError as error:
@@ -30,6 +30,8 @@ def load_spec(path: Path) -> SweepSpec:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{path}: brackets nested too deep; a spec needs four levels") from error
     return parse_spec(raw, str(path))
 
 

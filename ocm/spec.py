@@ -6,19 +6,23 @@ is checked by its own model in its registry; here they are plain tables.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+Name = Annotated[str, StringConstraints(pattern=NAME)]
 """Letters, digits, ``.``, ``_`` and ``-``: it becomes a folder's name."""
 
 
 class Model(BaseModel):
     """Base of all spec models: frozen, no unknown fields, explanations under the fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 class MethodSpec(Model):
@@ -73,7 +77,7 @@ class OpenAIBackbone(Model):
     kind: Literal["openai"] = "openai"
     name: Name | None = None
     """How it is called in tables; the model's name by default."""
-    model: str
+    model: str = Field(min_length=1)
     """The model's id, as the server knows it, such as ``gpt-4.1-mini``."""
     base_url: str = "https://api.openai.com/v1"
     """The server's address, with ``/v1`` where it has one."""
@@ -111,7 +115,8 @@ class OpenAIBackbone(Model):
     @classmethod
     def _is_http(cls, value: str) -> str:
         parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        blank = any(sign.isspace() or not sign.isprintable() for sign in value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0 or blank:
             raise ValueError("an address such as http://127.0.0.1:8000/v1 is needed")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("an address without user, password, ? and # is needed; keys go to api_key_env")
@@ -137,11 +142,11 @@ DEGRADED_FLAG = "i_accept_that_model_written_code_runs_without_a_full_sandbox"
 class VerificationSpec(Model):
     """How procedures are executed."""
 
-    wall_seconds: float = Field(default=5.0, gt=0)
+    wall_seconds: float = Field(default=5.0, gt=0, le=3600)
     """Wall time of one procedure."""
-    memory_mb: int = Field(default=256, ge=64)
+    memory_mb: int = Field(default=256, ge=64, le=1_048_576)
     """Address space of one procedure."""
-    actors: int | None = Field(default=None, ge=1)
+    actors: int | None = Field(default=None, ge=1, le=1024)
     """Verification actors; one per core by default."""
     i_accept_that_model_written_code_runs_without_a_full_sandbox: bool = False
     """Go on where the kernel offers less than seccomp (tier D). Results are stamped as degraded."""
@@ -152,7 +157,7 @@ class RunSpec(Model):
 
     chains: int | None = Field(default=None, ge=1)
     """Chains that play at once; all by default."""
-    environment_hosts: int | None = Field(default=None, ge=1)
+    environment_hosts: int | None = Field(default=None, ge=1, le=4096)
     """Ray actors that host environments; by default one per chain, at most four per core."""
     episode_attempts: int = Field(default=3, ge=1)
     """Times an episode is started at most when the infrastructure fails."""
@@ -163,7 +168,7 @@ class RunSpec(Model):
 
 
 class StorageSpec(Model):
-    root: str = "runs"
+    root: str = Field(default="runs", pattern=r"^[^\x00]+$")
     """Folder of the lake, relative to where the command is called."""
 
 
@@ -180,7 +185,7 @@ class SweepSpec(Model):
     methods: list[MethodSpec] = Field(min_length=1)
     environments: list[EnvironmentSpec] = Field(min_length=1)
     backbones: list[Backbone] = Field(min_length=1)
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[0, 1, 2], min_length=1)
+    seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[0, 1, 2], min_length=1)
     run: RunSpec = RunSpec()
     verification: VerificationSpec = VerificationSpec()
     storage: StorageSpec = StorageSpec()
@@ -203,6 +208,9 @@ class SweepSpec(Model):
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
                 raise ValueError(f"{field}: {', '.join(twice)} stands there twice; give each its own label")
+        for label in map(backbone_label, self.backbones):
+            if not re.fullmatch(NAME, label):
+                raise ValueError(f"backbones: {label!r} cannot be a folder's name; give that backbone a name")
         return self
 
 
@@ -216,7 +224,7 @@ def backbone_label(backbone: OpenAIBackbone | ScriptedBackbone) -> str:
     if backbone.name:
         return backbone.name
     assert isinstance(backbone, OpenAIBackbone)
-    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in backbone.model)
+    return re.sub(r"[^A-Za-z0-9._-]", "-", backbone.model)
 
 
 def _named(value: Any) -> Any:

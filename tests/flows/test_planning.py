@@ -106,3 +106,14 @@ def test_react_neither_inspects_nor_learns() -> None:
     ocm, react = plan(spec(methods=["ocm", "react"], seeds=[0]), {}).chains
     assert estimate_chain(react).calls < estimate_chain(ocm).calls
     assert estimate_chain(react).cost == 0.0
+
+
+@pytest.mark.parametrize("second", [{"limit": 2}, {"settings": {"search": False}}, {"order": "shuffled"}])
+def test_one_task_set_twice_would_be_averaged_as_seeds(second: dict[str, object]) -> None:
+    twice = [
+        {"name": "plancraft", "task_set": "val.small"},
+        {"name": "plancraft", "task_set": "val.small", **second},
+    ]
+    with pytest.raises(SpecError) as raised:
+        plan(spec(environments=twice), {})
+    assert "environments[1]: plancraft val.small" in str(raised.value.problems[0])

@@ -14,6 +14,8 @@ from ocm.spec import OpenAIBackbone, ScriptedBackbone
 
 GOOD = {"name": "s", "methods": ["ocm"], "environments": ["plancraft"], "backbones": ["scripted"]}
 
+TEXT = 'name = "s"\nmethods = ["ocm"]\nenvironments = ["plancraft"]\nbackbones = ["scripted"]\n'
+
 
 def problems(**changes: object) -> list[str]:
     with pytest.raises(SpecError) as caught:
@@ -100,3 +102,36 @@ def test_any_table_gives_a_spec_or_a_spec_error(table: dict[str, object]) -> Non
         parse_spec(table, "s")
     except SpecError as error:
         assert all("\n" not in problem.where for problem in error.problems)
+
+
+def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    assert load_spec(path).name == "s"
+
+
+def test_endless_nesting(tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_text(f"{TEXT}x = {'[' * 5000}{']' * 5000}\n")
+    with pytest.raises(SpecError, match="nested too deep"):
+        load_spec(path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"seeds": [2**63]}, "seeds[0]"),
+        ({"verification": {"wall_seconds": float("inf")}}, "finite"),
+        ({"verification": {"memory_mb": 10**12}}, "memory_mb"),
+        ({"run": {"environment_hosts": 10**9}}, "environment_hosts"),
+        ({"storage": {"root": ""}}, "storage.root"),
+        ({"storage": {"root": "a\0b"}}, "storage.root"),
+        ({"backbones": [""]}, "model"),
+        ({"backbones": ["модель"]}, "give that backbone a name"),
+        ({"backbones": ["m" * 300]}, "give that backbone a name"),
+        ({"backbones": [{"model": "m", "base_url": "http://h:99999/v1"}]}, "out of range"),
+        ({"backbones": [{"model": "m", "base_url": "http://h ost/v1"}]}, "an address such as"),
+    ],
+)
+def test_values_that_would_fail_much_later(wrong: dict[str, object], expected: str) -> None:
+    assert expected in " ".join(problems(**wrong))
