@@ -68,9 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.Abort:
         click.echo("interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:  # click itself ends quietly when nobody reads the output any more
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
 
 

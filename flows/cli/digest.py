@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flows.cli.options import root_option
+from flows.cli.options import check_sweep, root_option
 
 
 @click.command()
@@ -21,12 +21,9 @@ def digest(sweep: str, root: Path, trajectories: bool) -> None:
     Clocks are no part of either: two runs of the same spec print the same lines.
     """
     from knowledge_store.lake.reader import chain_digest, export_trajectories, list_chains
-    from ocm.errors import SpecError
 
-    chains = list_chains(root, sweep)
-    if not chains:
-        raise SpecError(f"{root}: no chains of a sweep {sweep!r} there; `ocm sql 'FROM sweeps'` lists sweeps")
-    for info in chains:
+    check_sweep(root, sweep)
+    for info in list_chains(root, sweep):
         if trajectories:
             for line in export_trajectories(root, sweep, info.chain):
                 click.echo(line)

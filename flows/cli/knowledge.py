@@ -50,23 +50,27 @@ def show_(
     from knowledge_store.index import level0
     from knowledge_store.inspection import resolve
     from knowledge_store.lake.reader import memory_at
+    from ocm.errors import SpecError
 
     place = find_chain(root, chain, sweep)
     memory = memory_at(root, place.sweep, place.chain, episode)
     if signatures:
         click.echo(level0(memory).text)
     elif name is not None:
-        click.echo(resolve(memory, [name], max_chars=1_000_000).text)
+        resolved = resolve(memory, [name], max_chars=1_000_000)
+        if not resolved.found:
+            raise SpecError(resolved.text)
+        click.echo(resolved.text)
     else:
         for path in sorted(memory):
             click.secho(f"=== {path}", fg="cyan")
             click.echo(memory[path])
 
 
-@knowledge.command()
+@knowledge.command(context_settings={"ignore_unknown_options": True})  # -1 is no option
 @click.argument("chain")
-@click.argument("before", type=int)
-@click.argument("after", type=int, required=False)
+@click.argument("before", type=click.IntRange(min=-1))
+@click.argument("after", type=click.IntRange(min=-1), required=False)
 @root_option
 @sweep_option
 def diff(chain: str, before: int, after: int | None, root: Path, sweep: str | None) -> None:
@@ -77,7 +81,7 @@ def diff(chain: str, before: int, after: int | None, root: Path, sweep: str | No
     from knowledge_store.lake.reader import memory_at
 
     place = find_chain(root, chain, sweep)
-    old = {} if before < 0 else memory_at(root, place.sweep, place.chain, before)
+    old = memory_at(root, place.sweep, place.chain, before)
     new = memory_at(root, place.sweep, place.chain, after)
     for line in _diff(old, new):
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.cli.options import root_option
+from flows.cli.options import check_sweep, root_option
 
 if TYPE_CHECKING:
     from ocm.spec import SweepSpec
@@ -29,6 +29,7 @@ def sync(sweep: str, root: Path, uri: str | None) -> None:
     from flows.spec_file import parse_spec
     from knowledge_store.lake.manifest import read_manifest
 
+    check_sweep(root, sweep)
     quiet_services()
     spec = parse_spec(dict(read_manifest(root, sweep).spec), f"{root}/{sweep}/sweep.json")
     storage = spec.storage.model_copy(update={"root": str(root)})

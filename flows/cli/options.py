@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from knowledge_store.lake.paths import ChainPaths, chains, sweeps
+from knowledge_store.lake.root import open_for_reading
 from ocm.errors import SpecError
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path, dir_okay=False))
@@ -22,13 +23,29 @@ root_option = click.option(
 sweep_option = click.option("--sweep", help="Name of the sweep, where a chain's name fits several.")
 
 
+def check_sweep(root: Path, sweep: str) -> None:
+    """See that the root holds the sweep.
+
+    Raises:
+        SpecError: it does not; the message lists those that it holds.
+        StorageError: the lake is of a newer schema, or damaged.
+    """
+    open_for_reading(root)
+    known = sweeps(root)
+    if sweep not in known:
+        there = f"it has {', '.join(known)}" if known else "there are none; give the storage root with --root"
+        raise SpecError(f"{root}: no sweep {sweep!r}; {there}")
+
+
 def find_chain(root: Path, pattern: str, sweep: str | None = None) -> ChainPaths:
     """The one chain whose id contains the pattern; an exact id wins.
 
     Raises:
         SpecError: none fits, or several do.
     """
-    known = [chain for name in ([sweep] if sweep else sweeps(root)) for chain in chains(root, name)]
+    if sweep is not None:
+        check_sweep(root, sweep)
+    known = [chain for name in (sweeps(root) if sweep is None else [sweep]) for chain in chains(root, name)]
     fits = [chain for chain in known if chain.chain == pattern] or [
         chain for chain in known if pattern in chain.chain
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flows.cli.options import root_option
+from flows.cli.options import check_sweep, root_option
 
 
 @click.command()
@@ -24,6 +24,7 @@ def results(sweep: str, root: Path, by_stratum: bool, form: str) -> None:
     from dashboards.table import as_json, as_markdown, as_rich
     from knowledge_store.lake.results import results_table
 
+    check_sweep(root, sweep)
     rows = results_table(root, sweep, by_stratum=by_stratum)
     if form == "json":
         click.echo(json.dumps(as_json(rows), indent=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -79,6 +80,8 @@ def _run(expanded: Plan, listener: Listener) -> SweepOutcome:
         server = PrefectServer.start(root / expanded.spec.name / "prefect")
         try:
             return asyncio.run(_play(expanded, listener, server))
+        except asyncio.CancelledError as cancelled:
+            raise click.Abort from cancelled
         finally:
             server.stop()
 
@@ -96,6 +99,7 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> Sw
 
         def interrupt() -> None:
             if runtime.stop.is_set():
+                logging.disable(logging.ERROR)  # Prefect would call each chain a crash
                 playing.cancel()
                 return
             runtime.stop.set()
@@ -113,6 +117,7 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> Sw
 def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
     """The result table, and where everything is."""
     import json
+    import shlex
 
     from rich.console import Console
 
@@ -122,6 +127,11 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
 
     spec = expanded.spec
     root = Path(spec.storage.root)
+    owed = [chain for chain in outcome.chains if str(chain.status) != "complete"]
+    if output != "json":
+        for chain in owed:
+            progress = f"{chain.episodes}/{chain.planned}"
+            click.echo(f"{chain.status}: {chain.chain} at {progress}  {chain.message}", err=True)
     results = results_table(root, spec.name)
     if output == "json":
         chains = [
@@ -145,17 +155,13 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
             )
         )
         return
-    owed = [chain for chain in outcome.chains if str(chain.status) != "complete"]
-    for chain in owed:
-        click.echo(
-            f"{chain.status}: {chain.chain} at {chain.episodes}/{chain.planned}  {chain.message}", err=True
-        )
     if output != "quiet":
         Console().print(as_rich(results))
         first = outcome.chains[0].chain
-        click.echo(f'lake       {root}/{spec.name}    ocm sql --root {root} "FROM episodes"')
-        click.echo(f"knowledge  ocm knowledge log {first} --root {root}")
-        click.echo(f"MLflow     mlflow ui --backend-store-uri {tracking_uri(spec)}")
+        given = shlex.quote(str(root))
+        click.echo(f'lake       {root}/{spec.name}    ocm sql --root {given} "FROM episodes"')
+        click.echo(f"knowledge  ocm knowledge log {first} --root {given}")
+        click.echo(f"MLflow     mlflow ui --backend-store-uri {shlex.quote(tracking_uri(spec))}")
     if owed:
         click.echo(
             f"{len(owed)} of {len(outcome.chains)} chains are incomplete: the same command goes on.", err=True

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from flows.cli.options import root_option
+from flows.cli.options import check_sweep, root_option
 
 COLUMNS = (
     "SELECT table_name AS view, column_name AS column, data_type AS type FROM information_schema.columns "
@@ -27,21 +27,22 @@ COLUMNS = (
     "--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table", show_default=True
 )
 def sql(query: str | None, root: Path, sweep: str | None, form: str) -> None:
-    """Run QUERY over the lake's views; without QUERY, list views and their columns."""
-    import duckdb
+    """Run QUERY, one statement, over the lake's views; without QUERY, list views and their columns.
 
-    from knowledge_store.lake.views import connect
+    It runs with your rights: it may read your files, and COPY ... TO writes them.
+    """
+    from knowledge_store.lake.views import connect, sql_errors
     from ocm.errors import SpecError
 
-    connection = connect(root, sweep)
-    try:
-        cursor = connection.execute(query or COLUMNS)
+    if sweep is not None:
+        check_sweep(root, sweep)
+    with connect(root, sweep) as connection, sql_errors(root):
+        statements = connection.extract_statements(query or COLUMNS)
+        if len(statements) != 1:
+            raise SpecError(f"SQL: {len(statements)} statements; give exactly one")
+        cursor = connection.execute(statements[0])
         rows = cursor.fetchall()
         names = [column[0] for column in cursor.description or ()]
-    except duckdb.Error as error:
-        raise SpecError(f"SQL: {error}") from error
-    finally:
-        connection.close()
     {"table": _print_table, "csv": _print_csv, "jsonl": _print_jsonl}[form](names, rows)
 
 
@@ -63,5 +64,9 @@ def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def _print_jsonl(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    from ocm.errors import SpecError
+
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise SpecError(f"SQL: several columns are called {', '.join(twice)}; give each a name with AS")
     for row in rows:
         click.echo(json.dumps(dict(zip(names, row, strict=True)), default=str, ensure_ascii=False))
