@@ -18,7 +18,7 @@ from knowledge_store.lake.paths import ChainPaths
 from knowledge_store.lake.reader import memory_at, played
 from knowledge_store.lake.writer import ChainWriter
 from knowledge_store.memory import apply
-from ocm.errors import OcmError
+from ocm.errors import OcmError, StorageError
 from ocm.types import Files
 from tasks.bench import StageRunner, run_plainly
 from tasks.episode import Setting, note_use, play_episode
@@ -62,7 +62,11 @@ async def play_chain(
         except OcmError as error:
             status, message = ChainStatus.FAILED, f"{error.boundary}: {error}"
         done = committed(runtime, chain)
-        await runtime.tracker.finish_chain(chain.id, str(status), await _memory(runtime, chain, done))
+        try:
+            memory = await _memory(runtime, chain, done)
+        except StorageError as error:
+            status, message, memory = ChainStatus.FAILED, message or f"{error.boundary}: {error}", {}
+        await runtime.tracker.finish_chain(chain.id, str(status), memory)
         runtime.listener.chain_ended(chain, str(status), message)
         return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
 

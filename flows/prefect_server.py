@@ -84,13 +84,15 @@ class PrefectServer:
     def start(cls, home: Path) -> PrefectServer:
         """Start a server of our own with its files in ``home``, unless ``PREFECT_API_URL`` is set.
 
-        Returns at once. Sets what Prefect needs in ``os.environ``. Call it in the main thread: the
-        server dies with the thread that started it.
+        Returns at once, or when a server that is not ours has answered. Sets what Prefect needs in
+        ``os.environ``. Call it in the main thread: the server dies with the thread that started it.
 
         Raises:
-            OrchestrationError: ``home`` is not writable, or another process has its server there.
+            OrchestrationError: ``home`` is not writable, another process has its server there, or the
+                server that ``PREFECT_API_URL`` names does not answer.
         """
         if url := os.environ.get(_URL):
+            _check_answers(url.rstrip("/"))
             return cls(url.rstrip("/"), home)
         home = home.resolve()
         with ExitStack() as stack:
@@ -107,7 +109,6 @@ class PrefectServer:
             OrchestrationError: it ended or did not answer in time; the message has its last words.
         """
         if self.process is None:
-            _check_answers(self.url)
             return
         deadline = time.monotonic() + seconds
         while not _healthy(self.url, deadline - time.monotonic()):

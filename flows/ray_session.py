@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from ocm.errors import OrchestrationError
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Near Ray's minimum: only observations, code and verdicts travel."""
+ANSWER_SECONDS = 10.0
 
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -42,6 +45,7 @@ def ray_session() -> Iterator[None]:
     address = os.environ.get("RAY_ADDRESS")
     try:
         if address:
+            check_answers(address)
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         else:
             ray.init(
@@ -52,7 +56,8 @@ def ray_session() -> Iterator[None]:
             )
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = f"the Ray cluster at {address}" if address else "a local Ray cluster"
-        mend = "check RAY_ADDRESS, or unset it" if address else "see the log folder under /tmp/ray"
+        own = "HOME and TMPDIR must name folders that can be written; Ray's logs are under /tmp/ray"
+        mend = "check RAY_ADDRESS, or unset it" if address else own
         raise OrchestrationError(f"cannot start {where}: {error}; {mend}") from error
     # With the reaping above, Ray ignores SIGCHLD in this process too: no exit code could be read any more.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -60,3 +65,14 @@ def ray_session() -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def check_answers(address: str) -> None:
+    """Ray itself would try a dead address for minutes. ``auto`` and the like name no port.
+
+    Raises:
+        OSError, ValueError: nothing listens there, or it is no address.
+    """
+    parts = urlsplit(address if "://" in address else f"ray://{address}")
+    if parts.hostname and parts.port:
+        socket.create_connection((parts.hostname, parts.port), ANSWER_SECONDS).close()

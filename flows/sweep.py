@@ -29,6 +29,7 @@ from flows.planning import ChainPlan, plan
 from flows.playing import ChainOutcome, ChainStatus, committed
 from flows.runtime import Runtime, current, open_sweep
 from knowledge_store.lake.results import results_table
+from ocm.errors import StorageError
 from ocm.spec import SweepSpec
 from tasks.track import Tracker
 
@@ -73,7 +74,10 @@ async def sweep(spec: SweepSpec) -> SweepOutcome:
             reporter.cancel()
         outcome = SweepOutcome(tuple(one for one in ended if isinstance(one, ChainOutcome)))
         faults = [one for one in ended if isinstance(one, BaseException)]
-        await _publish_table(runtime, _status(outcome, faults))
+        try:
+            await _publish_table(runtime, _status(outcome, faults))
+        except StorageError as error:
+            log.warning("no result table: %s", error)
         if faults:
             raise BaseExceptionGroup("some chains ended on a fault of the program itself", faults)
         return outcome

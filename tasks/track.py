@@ -140,7 +140,16 @@ class Tracker:
     def _open(
         self, parameters: Mapping[str, str], tags: Mapping[str, str], artifacts: Mapping[str, str]
     ) -> None:
-        self._store.open()
+        try:
+            self._store.open()
+        except OrchestrationError:
+            raise
+        except Exception as error:  # a database driver raises its own kinds, as on a damaged file
+            first = str(error).splitlines()[0]
+            raise OrchestrationError(
+                f"tracking.uri: {without_password(self._store.uri)} cannot be opened: {first}; move the "
+                f"database away, then `ocm mlflow sync {self.sweep}` makes it again from the lake"
+            ) from error
         registry = self._update(lambda registry: registry)
         run = self._store.run(
             registry.parent,

@@ -341,6 +341,13 @@ async def test_mlflow_that_cannot_be_used(address: str, root: Path, monkeypatch:
     await one.close()
 
 
+async def test_a_database_that_is_none(uri: str, root: Path) -> None:
+    (root / ".mlflow" / "mlflow.db").write_bytes(b"garbage " * 600)
+    with pytest.raises(OrchestrationError, match=r"tracking\.uri: .*file is not a database.*move") as caught:
+        await opened(uri, root)
+    assert len(str(caught.value).splitlines()) == 1
+
+
 async def test_a_deleted_experiment(uri: str, root: Path) -> None:
     client = client_of(uri)
     client.delete_experiment(client.create_experiment("ocm"))
