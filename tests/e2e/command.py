@@ -22,6 +22,9 @@ task_set = "val.small"
 limit = {limit}
 """
 
+EPISODES = 5
+"""Per chain of the small sweep: four chains."""
+
 CLEARED = ("PREFECT_API_URL", "RAY_ADDRESS", "OPENAI_API_KEY", "MLFLOW_TRACKING_URI")
 
 

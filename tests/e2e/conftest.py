@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import SMALL, Ended, ocm, write_spec
+from tests.e2e.command import EPISODES, SMALL, Ended, ocm, write_spec
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +14,6 @@ def small_sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     """The storage root and how the run ended."""
     folder = tmp_path_factory.mktemp("small")
     ended = ocm(
-        "run", write_spec(folder, SMALL.format(limit=4)), "--root", folder / "runs", "--output", "json"
+        "run", write_spec(folder, SMALL.format(limit=EPISODES)), "--root", folder / "runs", "--output", "json"
     )
     return folder / "runs", ended

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from ocm.identity import generator
-from tests.e2e.command import SMALL, Ended, digest, ocm, start, write_spec
+from tests.e2e.command import EPISODES, SMALL, Ended, digest, ocm, start, write_spec
 
 KILLS = 2
 GONE_SECONDS = 60.0
@@ -57,19 +57,20 @@ def _command_line(process: psutil.Process) -> str:
         return ""
 
 
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    spec = write_spec(tmp_path, SMALL.format(limit=6))
+def test_killed_and_resumed(small_sweep: tuple[Path, Ended], tmp_path: Path) -> None:
+    """Two kills, and a limit raised in between, give what the undisturbed sweep gave, byte for byte."""
+    undisturbed, _ = small_sweep
+    spec = write_spec(tmp_path, SMALL.format(limit=EPISODES - 2))
     root = tmp_path / "killed"
     draws = generator("kills of the driver")
     for _ in range(KILLS):
         process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
-        kill_after(process, draws.randrange(1, 6), draws.random())
+        kill_after(process, draws.randrange(1, 4), draws.random())
         wait_until_nothing_works(root)
+    spec = write_spec(tmp_path, SMALL.format(limit=EPISODES))
     last = ocm("run", spec, "--root", root, "--output", "json")
     assert last.code == 0, last.err
-    undisturbed = ocm("run", spec, "--root", tmp_path / "whole", "--output", "quiet")
-    assert undisturbed.code == 0, undisturbed.err
-    assert digest(root) == digest(tmp_path / "whole")
+    assert digest(root) == digest(undisturbed)
     counted = ocm(
         "sql",
         "SELECT count(*), count(DISTINCT (chain, episode)) FROM episodes",
@@ -78,29 +79,10 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         "--format",
         "csv",
     )
-    assert counted.out.splitlines()[1] == "24,24"
+    assert counted.out.splitlines()[1] == f"{4 * EPISODES},{4 * EPISODES}"
 
 
-def test_interrupted_once_ends_at_an_episode_border(tmp_path: Path) -> None:
-    spec = write_spec(tmp_path, SMALL.format(limit=40))
-    root = tmp_path / "runs"
-    process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
-    assert process.stdout is not None
-    for line in process.stdout:
-        if '"event": "episode"' in line:
-            break
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    ended = Ended(process.returncode, out, err)
-    assert ended.code == 3, err
-    assert "The same command goes on" in err
-    end = ended.events[-1]
-    assert not end["complete"]
-    assert {chain["status"] for chain in end["chains"]} == {"stopped"}
-    wait_until_nothing_works(root)
-
-
-def test_a_second_run_of_the_same_sweep_is_refused(tmp_path: Path) -> None:
+def test_one_run_at_a_time_and_ctrl_c_ends_it_at_an_episode_border(tmp_path: Path) -> None:
     spec = write_spec(tmp_path, SMALL.format(limit=40))
     root = tmp_path / "runs"
     process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
@@ -109,8 +91,14 @@ def test_a_second_run_of_the_same_sweep_is_refused(tmp_path: Path) -> None:
         if '"event": "episode"' in line:
             break
     second = ocm("run", spec, "--root", root, "--output", "quiet")
-    process.kill()
-    process.communicate()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
     assert second.code == 1
     assert f"process {process.pid} has been running this sweep" in second.err
+    ended = Ended(process.returncode, out, err)
+    assert ended.code == 3, err
+    assert "The same command goes on" in err
+    end = ended.events[-1]
+    assert not end["complete"]
+    assert {chain["status"] for chain in end["chains"]} == {"stopped"}
     wait_until_nothing_works(root)

@@ -53,22 +53,28 @@ def _grown_family(pid: int) -> list[psutil.Process]:
     return [owner, *descendants]
 
 
+def _is_zygote(process: psutil.Process) -> bool:
+    """Whether it is alive and a zygote's; other tests' children may have ended and not be reaped yet."""
+    try:
+        return "jail.zygote" in " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
+
+
 def test_close_leaves_nothing() -> None:
     sandbox = Sandbox()
     sandbox.verify(OBJECTS, GOOD)
     family = psutil.Process().children(recursive=True)
     sandbox.close()
     sandbox.close()
-    assert not [
-        child for child in family if child.is_running() and "jail.zygote" in " ".join(child.cmdline())
-    ]
+    assert not [child for child in family if _is_zygote(child)]
 
 
 def test_a_killed_zygote_is_an_error_and_then_replaced() -> None:
     with Sandbox() as sandbox:
         before = set(psutil.Process().children(recursive=True))
         for child in before:
-            if "jail.zygote" in " ".join(child.cmdline()):
+            if _is_zygote(child):
                 child.kill()
         with pytest.raises(SandboxError, match="verify again"):
             sandbox.verify(OBJECTS, GOOD)
