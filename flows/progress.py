@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Protocol, TextIO
 
@@ -74,10 +75,43 @@ class Silent:
     def close(self) -> None: ...
 
 
+class Lasting:
+    """A text stream that falls silent when nobody can read it any more: a closed pipe or a terminal that
+    has gone ends no sweep."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        self._unless_gone(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._unless_gone(self._stream.flush)
+
+    def _unless_gone(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
 class JsonLines:
     """One JSON object per line and event."""
 
-    def __init__(self, stream: TextIO = sys.stdout) -> None:
+    def __init__(self, stream: TextIO | Lasting = sys.stdout) -> None:
         self._stream = stream
 
     def _tell(self, event: str, **fields: object) -> None:

@@ -20,6 +20,10 @@ OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Near Ray's minimum: only observations, code and verdicts travel."""
 ANSWER_SECONDS = 10.0
 
+_TAKEN = (signal.SIGCHLD, signal.SIGTERM)
+"""Ray takes these signals in this process too: with the reaping below no exit code could be read any more,
+and a request to end would abort the process with a stack of C++."""
+
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # An actor that is killed must take the processes it started with it: a sandbox, a simulator.
@@ -43,6 +47,7 @@ def ray_session() -> Iterator[None]:
         yield
         return
     address = os.environ.get("RAY_ADDRESS")
+    before = {number: signal.getsignal(number) for number in _TAKEN}
     try:
         if address:
             check_answers(address)
@@ -59,8 +64,8 @@ def ray_session() -> Iterator[None]:
         own = "HOME and TMPDIR must name folders that can be written; Ray's logs are under /tmp/ray"
         mend = "check RAY_ADDRESS, or unset it" if address else own
         raise OrchestrationError(f"cannot start {where}: {error}; {mend}") from error
-    # With the reaping above, Ray ignores SIGCHLD in this process too: no exit code could be read any more.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     try:
         yield
     finally:

@@ -45,6 +45,8 @@ class Runtime:
     slots: asyncio.Semaphore
     """As many as chains may play at once."""
     provenance: Mapping[str, str]
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the sweep flow: from here on Prefect has taken SIGTERM, to raise an exception of its own."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -88,6 +90,7 @@ async def open_runtime(
         stack.push_async_callback(tracker.close)
         listener.stage("starting Ray and MLflow")
         opening = asyncio.create_task(open_tracker(tracker, spec))
+        stack.push_async_callback(_settled, opening)
         await asyncio.sleep(0)  # MLflow's own thread begins, and goes on while Ray keeps this one
         stack.enter_context(ray_session())
         chains = spec.run.chains or len(plan.chains)
@@ -136,6 +139,11 @@ async def _backbones(spec: SweepSpec, stack: AsyncExitStack) -> dict[str, Backbo
         await backbones.preflight(client)
         clients[backbone_label(entry)] = client
     return clients
+
+
+async def _settled(task: asyncio.Task[None]) -> None:
+    """Wait for a task whose failure, if any, no longer matters."""
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def new_tracker(spec: SweepSpec, *, drives_sweep: bool = True) -> Tracker:

@@ -61,6 +61,7 @@ async def sweep(spec: SweepSpec) -> SweepOutcome:
         runtime = current()
         if runtime is None:
             runtime = await stack.enter_async_context(open_sweep(plan(spec, os.environ)))
+        runtime.begun.set()
         chains = runtime.plan.chains
         done = {chain.id: committed(runtime, chain) for chain in chains}
         runtime.listener.sweep_started(runtime.plan, done)

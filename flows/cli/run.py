@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TextIO, cast
 
 import click
 
@@ -56,13 +56,13 @@ def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "
 def _listener(output: str) -> Listener:
     from rich.console import Console
 
-    from flows.progress import Bars, JsonLines, Plain, Silent
+    from flows.progress import Bars, JsonLines, Lasting, Plain, Silent
 
     if output == "json":
-        return JsonLines()
+        return JsonLines(Lasting(sys.stdout))
     if output == "quiet":
         return Silent()
-    console = Console(stderr=True)
+    console = Console(file=cast(TextIO, Lasting(sys.stderr)))
     return Bars(console) if output == "bars" or console.is_terminal else Plain(console)
 
 
@@ -89,12 +89,16 @@ def _run(expanded: Plan, listener: Listener) -> SweepOutcome:
 async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> SweepOutcome:
     from flows.runtime import open_runtime
 
+    loop = asyncio.get_running_loop()
+    starting = asyncio.current_task()
+    assert starting is not None
+    for number in _heeded(signal.SIGTERM, signal.SIGHUP):  # SIGINT does so by itself
+        loop.add_signal_handler(number, starting.cancel)
     async with open_runtime(expanded, listener) as runtime:
         listener.stage("waiting for the Prefect server")
         await asyncio.to_thread(server.wait_ready)
         from flows.sweep import sweep
 
-        loop = asyncio.get_running_loop()
         playing = asyncio.ensure_future(sweep(expanded.spec))
 
         def interrupt() -> None:
@@ -109,9 +113,16 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> Sw
                 err=True,
             )
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        begun = asyncio.ensure_future(runtime.begun.wait())
+        await asyncio.wait((playing, begun), return_when=asyncio.FIRST_COMPLETED)
+        for number in _heeded(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, interrupt)
         return await playing
+
+
+def _heeded(*numbers: signal.Signals) -> list[signal.Signals]:
+    """Those that the caller does not want ignored, as ``nohup`` does."""
+    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:

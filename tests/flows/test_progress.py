@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import pytest
 from rich.console import Console
 
 from flows.planning import Plan, plan
-from flows.progress import Bars, EpisodeEvent, JsonLines, Listener, Plain, Silent
+from flows.progress import Bars, EpisodeEvent, JsonLines, Lasting, Listener, Plain, Silent
 from flows.spec_file import parse_spec
 from flows.sweep import artifact_key
 
@@ -76,3 +77,12 @@ def test_silent_tells_nothing(small: Plan, capsys: pytest.CaptureFixture[str]) -
 )
 def test_artifact_keys_are_what_prefect_takes(name: str, key: str) -> None:
     assert artifact_key(name, "results") == key
+
+
+def test_a_closed_pipe_ends_nothing() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        listener = JsonLines(Lasting(stream))
+        for _ in range(3):
+            listener.stage("nobody hears this")
