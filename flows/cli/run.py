@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -103,7 +102,6 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> Sw
 
         def interrupt() -> None:
             if runtime.stop.is_set():
-                logging.disable(logging.ERROR)  # Prefect would call each chain a crash
                 playing.cancel()
                 return
             runtime.stop.set()

@@ -81,3 +81,14 @@ def test_a_full_disk_under_the_output(root: Path) -> None:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: [Errno 28]")
+
+
+def test_a_failed_chain_leaves_no_traceback_of_prefect() -> None:
+    """Its message is told by us; Prefect logged the exception of every failed task."""
+    code = (
+        "from flows.quiet import quiet_services; quiet_services(); import logging, prefect; "
+        "print(*(logging.getLogger(f'prefect.{kind}').isEnabledFor(logging.ERROR) "
+        "for kind in ('task_runs', 'flow_runs')))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["False", "False"]
