@@ -68,7 +68,7 @@ def test_names_that_fit_nothing(small_sweep: tuple[Path, Ended]) -> None:
     failed(ocm("show", "react-plancraft-scripted-s0", 99, "--root", root), 1, "99")
     failed(ocm("show", "ocm", 0, "--root", root), 2, "chains fit")
     failed(ocm("sql", "SELECT nothing FROM nowhere", "--root", root), 2, "nowhere")
-    failed(ocm("results", "other", "--root", root), 1, "other")
+    failed(ocm("results", "other", "--root", root), 2, "other")
     failed(ocm("digest", "other", "--root", root), 2, "other")
     failed(ocm("tasks", "plancarft"), 2, "did you mean plancraft")
     failed(ocm("methods", "ocmm"), 2, "did you mean ocm")
