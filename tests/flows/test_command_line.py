@@ -86,7 +86,7 @@ def test_a_full_disk_under_the_output(root: Path) -> None:
 def test_a_failed_chain_leaves_no_traceback_of_prefect() -> None:
     """Its message is told by us; Prefect logged the exception of every failed task."""
     code = (
-        "from flows.quiet import quiet_services; quiet_services(); import logging, prefect; "
+        "from flows.quiet import quiet_services; quiet_services(); import logging, prefect.main; "
         "print(*(logging.getLogger(f'prefect.{kind}').isEnabledFor(logging.ERROR) "
         "for kind in ('task_runs', 'flow_runs')))"
     )
