@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
@@ -13,6 +14,8 @@ from rich.text import Text
 from knowledge_store.lake.results import CellResult
 from knowledge_store.lake.statistics import Interval, IntervalKind
 
+WIDE = 100
+"""Columns of a terminal that show everything."""
 STAND_IN = "scripted"
 STAND_IN_NOTE = (
     "scripted is an embedded rule-based stand-in, not a language model: its figures say that the system "
@@ -22,8 +25,8 @@ WITHIN_SEED_NOTE = (
     "within seed: Wilson's interval over the episodes of one seed; it says nothing about other seeds."
 )
 INTERVAL_NOTE = (
-    "Mean over seeds with a 95 % Student-t interval and its degrees of freedom; the chain (a seed) is the "
-    "independent unit. Invalid actions are per episode: malformed + refused + no effect."
+    "Mean over seeds with a 95 % Student-t interval and its degrees of freedom (df); the chain (a seed) "
+    "is the independent unit. Invalid actions are per episode: malformed + refused + no effect."
 )
 
 
@@ -105,14 +108,18 @@ def _has_strata(rows: Sequence[CellResult]) -> bool:
     return any(row.cell.stratum is not None for row in rows)
 
 
-def as_rich(rows: Sequence[CellResult]) -> Table:
-    """For the terminal: means with their intervals below; what all rows share goes to the title."""
-    shared = _shared(rows)
+def as_rich(rows: Sequence[CellResult], width: int = WIDE) -> Table:
+    """For the terminal: means with their intervals below; what all rows share goes to the title.
+
+    ``width``: columns of the terminal; a narrow one does not show invalid actions by category.
+    """
+    shared = _shared(rows, width >= WIDE)
     table = Table(
         title=shared.title, caption="\n".join(notes(rows)), caption_justify="left", box=SIMPLE_HEAD, padding=0
     )
     for column in shared.columns:
-        table.add_column(column.title, justify=column.justify, overflow="fold")
+        whole = column.title in ("method", "stratum")
+        table.add_column(column.title, justify=column.justify, overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*(Text(column.text(row)) for column in shared.columns))
     return table
@@ -123,7 +130,7 @@ class _Shared(NamedTuple):
     columns: tuple[Column, ...]
 
 
-def _shared(rows: Sequence[CellResult]) -> _Shared:
+def _shared(rows: Sequence[CellResult], wide: bool) -> _Shared:
     """Columns whose value is the same in all rows become the title."""
     titles, kept = [], []
     for column in _identity(_has_strata(rows)):
@@ -132,21 +139,33 @@ def _shared(rows: Sequence[CellResult]) -> _Shared:
             titles.append(values.pop())
         else:
             kept.append(column)
-    return _Shared(" · ".join(titles), (*kept, *_compact(_costly(rows))))
+    return _Shared(" · ".join(titles), (*kept, *_compact(wide, _costly(rows))))
 
 
-def _compact(costly: bool) -> tuple[Column, ...]:
+def _packed_categories(row: CellResult) -> str:
+    return _categories(row).replace(" ", "")
+
+
+def _compact(wide: bool, costly: bool) -> tuple[Column, ...]:
     """The columns that fit a terminal; ``ocm results --format markdown`` has all."""
     return (
-        Column("seeds", lambda row: f"{row.seeds_done}/{row.seeds_planned}", "right"),
-        Column("episodes", lambda row: _episodes(row).replace(" ", "\n"), "right"),
+        Column("episodes\nseeds", _played, "right"),
+        Column("df", lambda row: _degrees(row.measures["success_rate"]), "right"),
         Column("SR %", lambda row: below(row.measures["success_rate"], 100, 1), "center"),
         Column("reward", lambda row: below(row.measures["reward"], 1, 2), "center"),
         Column("invalid", lambda row: below(row.measures["invalid_actions"], 1, 2), "center"),
-        Column("malf\nref\nno eff", lambda row: _categories(row).replace(" + ", "\n"), "right"),
+        *((Column("malf+ref+no eff", _packed_categories, "center"),) if wide else ()),
         Column("steps", lambda row: number(row.measures["steps"], 1), "right"),
         *((Column("$/ep", lambda row: number(row.measures["cost"], 3), "right"),) if costly else ()),
     )
+
+
+def _played(row: CellResult) -> str:
+    return f"{_episodes(row)}\n{row.seeds_done}/{row.seeds_planned}"
+
+
+def _degrees(value: Interval) -> str:
+    return "–" if value.df is None else str(value.df)
 
 
 def _costly(rows: Sequence[CellResult]) -> bool:
@@ -154,8 +173,8 @@ def _costly(rows: Sequence[CellResult]) -> bool:
 
 
 def below(value: Interval, scale: float, digits: int) -> str:
-    """The mean, its interval on the line below, degrees of freedom on the third."""
-    return interval(value, scale, digits).replace(" [", "\n[").replace("] ", "]\n")
+    """The mean, and its interval on the line below; degrees of freedom have a column of their own."""
+    return re.sub(r" df \d+$", "", interval(value, scale, digits)).replace(" [", "\n[")
 
 
 def as_markdown(rows: Sequence[CellResult]) -> str:

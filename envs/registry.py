@@ -24,6 +24,7 @@ class EnvironmentEntry:
 
     name: str
     summary: str
+    task_sets: tuple[str, ...]
     default_task_set: str
     """The one of the paper."""
     settings: str
@@ -38,6 +39,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
         EnvironmentEntry(
             name="plancraft",
             summary="Craft a Minecraft item from an inventory, or say that it is impossible",
+            task_sets=("train", "val", "val.small", "test", "test.small"),
             default_task_set="test.small",
             settings="envs.plancraft.settings:PlancraftSettings",
             factory="envs.plancraft.environment:PlancraftEnvironment",

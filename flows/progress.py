@@ -12,6 +12,7 @@ from typing import Protocol, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from flows.planning import ChainPlan, Plan
 from ocm.types import Episode
@@ -58,11 +59,15 @@ class Listener(Protocol):
 
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None: ...
 
+    def note(self, message: str) -> None:
+        """Something that the person at the terminal must read."""
+        ...
+
     def close(self) -> None: ...
 
 
 class Silent:
-    """Tells nothing."""
+    """Tells nothing but notes."""
 
     def stage(self, message: str) -> None: ...
 
@@ -71,6 +76,9 @@ class Silent:
     def episode(self, event: EpisodeEvent) -> None: ...
 
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None: ...
+
+    def note(self, message: str) -> None:
+        print(message, file=sys.stderr)
 
     def close(self) -> None: ...
 
@@ -135,6 +143,9 @@ class JsonLines:
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None:
         self._tell("chain_ended", chain=chain.id, status=status, message=message)
 
+    def note(self, message: str) -> None:
+        print(message, file=sys.stderr)
+
     def close(self) -> None: ...
 
 
@@ -166,11 +177,15 @@ class Plain:
             self._console.print(
                 f"{self._totals.played}/{self._totals.owed} episodes  {self._totals}  {running}",
                 highlight=False,
+                soft_wrap=True,
             )
 
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None:
         if status != "complete":
-            self._console.print(f"{chain.label}: {status} {message}", highlight=False)
+            self._console.print(f"{chain.label}: {status} {message}", highlight=False, soft_wrap=True)
+
+    def note(self, message: str) -> None:
+        self._console.print(message, highlight=False, soft_wrap=True)
 
     def close(self) -> None: ...
 
@@ -191,9 +206,8 @@ class _Tally:
     def __str__(self) -> str:
         if not self.episodes:
             return ""
-        return (
-            f"SR {self.successes / self.episodes:5.1%}  invalid {self.invalid / self.episodes:4.1f}/episode"
-        )
+        rate, invalid = self.successes / self.episodes, self.invalid / self.episodes
+        return f"SR {rate:.1%} of {self.episodes}  invalid {invalid:.1f}"
 
 
 @dataclass(slots=True)
@@ -220,6 +234,10 @@ class _Totals:
         return f"cost {cost}  left {self.left()}"
 
 
+WIDE = 110
+"""Columns of a terminal from which on the bars are long and show the time that has passed."""
+
+
 class Bars:
     """A bar over all episodes and one per method: chains, episodes, running SR, cost, time left."""
 
@@ -228,10 +246,10 @@ class Bars:
         self._status = console.status("")
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[running]}"),
-            TimeElapsedColumn(),
+            BarColumn(bar_width=24 if console.width >= WIDE else 8),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[running]}", table_column=Column(no_wrap=True)),
+            *((TimeElapsedColumn(),) if console.width >= WIDE else ()),
             console=console,
             transient=False,
         )
@@ -270,12 +288,20 @@ class Bars:
         self._tallies[method].add(event)
         self._totals.add(event)
         self._progress.update(self._bars[method], advance=1, running=str(self._tallies[method]))
-        self._progress.update(self._all, advance=1, running=f"{self._open} chains open  {self._totals}")
+        self._progress.update(self._all, advance=1, running=self._overall())
 
     def chain_ended(self, chain: ChainPlan, status: str, message: str) -> None:
         self._open -= 1
+        self._progress.update(self._all, running=self._overall())
         if status != "complete":
             self._console.print(f"[yellow]{chain.label}: {status}[/] {message}", highlight=False)
+
+    def _overall(self) -> str:
+        chains = f"{self._open} chain{'' if self._open == 1 else 's'} open  " if self._open else ""
+        return f"{chains}{self._totals}"
+
+    def note(self, message: str) -> None:
+        self._console.print(message, highlight=False)
 
     def close(self) -> None:
         self._status.stop()

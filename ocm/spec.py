@@ -47,7 +47,7 @@ class EnvironmentSpec(Model):
     name: str
     """The environment, such as ``plancraft``."""
     task_set: str | None = None
-    """The benchmark's task set; by default the one of the paper. ``ocm tasks NAME`` lists them."""
+    """The benchmark's task set; by default the one of the paper. ``ocm tasks`` lists them."""
     limit: int | None = Field(default=None, ge=1)
     """Play only the first so many tasks of the order. Not part of a chain's identity: raise it and
     the same command goes on."""

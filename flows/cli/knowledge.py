@@ -21,7 +21,7 @@ def knowledge() -> None:
 @root_option
 @sweep_option
 def log(chain: str, root: Path, sweep: str | None) -> None:
-    """One line per episode of CHAIN: what it did to the memory."""
+    """One line per episode of CHAIN: number, + for success or -, and what it did to the memory."""
     from knowledge_store.lake.reader import played
 
     place = find_chain(root, chain, sweep)

@@ -31,4 +31,5 @@ def results(sweep: str, root: Path, by_stratum: bool, form: str) -> None:
     elif form == "markdown":
         click.echo(as_markdown(rows))
     else:
-        Console().print(as_rich(rows))
+        console = Console()
+        console.print(as_rich(rows, console.width))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from flows.progress import Listener
     from flows.sweep import SweepOutcome
 
+SR_BY_METHOD = "SELECT method, avg(success::INT) AS sr FROM episodes GROUP BY 1"
+"""A first query, told at the end of a run."""
 INCOMPLETE = 3
 """Exit code when chains are owed still: failed, or stopped on request."""
 
@@ -105,10 +107,9 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> Sw
                 playing.cancel()
                 return
             runtime.stop.set()
-            click.echo(
-                "\nstopping: each chain ends at its episode's end (Ctrl-C again ends at once and loses only "
-                "the episodes under way). The same command goes on from there.",
-                err=True,
+            listener.note(
+                "stopping: each chain ends at its episode's end (Ctrl-C again ends at once and loses only "
+                "the episodes under way). The same command goes on from there."
             )
 
         begun = asyncio.ensure_future(runtime.begun.wait())
@@ -165,10 +166,11 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
         )
         return
     if output != "quiet":
-        Console().print(as_rich(results))
+        console = Console()
+        console.print(as_rich(results, console.width))
         first = outcome.chains[0].chain
         given = shlex.quote(str(root))
-        click.echo(f'lake       {root}/{spec.name}    ocm sql --root {given} "FROM episodes"')
+        click.echo(f'lake       {root}/{spec.name}    ocm sql --root {given} "{SR_BY_METHOD}"')
         click.echo(f"knowledge  ocm knowledge log {first} --root {given}")
         click.echo(f"MLflow     mlflow ui --backend-store-uri {shlex.quote(tracking_uri(spec))}")
     if owed:

@@ -19,6 +19,10 @@ COLUMNS = (
 )
 
 
+CELL_WIDTH = 8
+"""Columns of a terminal that a cell needs at least to be read."""
+
+
 @click.command()
 @click.argument("query", required=False)
 @root_option
@@ -51,10 +55,24 @@ def _print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    if CELL_WIDTH * len(names) > console.width:
+        _print_records(names, cells)
+        return
     table = Table(*(name.replace("[", "\\[") for name in names))
-    for row in rows:
-        table.add_row(*(Text("" if value is None else str(value)) for value in row))
-    Console().print(table)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _print_records(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A block per row, a line per column: for rows that are wider than the terminal."""
+    width = max(map(len, names))
+    for number, row in enumerate(rows, start=1):
+        click.secho(f"--- row {number}", fg="cyan")
+        for name, value in zip(names, row, strict=True):
+            click.echo(f"{name:<{width}}  {value}")
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -19,7 +19,8 @@ def tasks(environment: str | None, task_set: str | None, show_settings: bool, as
 
     if environment is None:
         for known in registry.ENVIRONMENTS.values():
-            click.echo(f"{known.name}  {known.summary}  [{known.default_task_set}]")
+            sets = ", ".join(known.task_sets)
+            click.echo(f"{known.name}  {known.summary}  task sets: {sets} (default {known.default_task_set})")
         return
     entry = registry.entry(environment)
     if show_settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -21,3 +22,8 @@ def test_a_dead_cluster_is_told_at_once(address: str) -> None:
     with pytest.raises((OSError, ValueError)):
         check_answers(address)
     check_answers("auto")
+
+
+def test_a_request_to_end_is_still_ours(ray_session: None) -> None:
+    """Ray took SIGTERM too: it aborted the process with a stack of C++."""
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
