@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ocm.errors import Problem, SpecError
-from ocm.spec import OpenAIBackbone, backbone_label
+from ocm.spec import OpenAIBackbone
 
 
 def key_problem(spec: OpenAIBackbone, environ: Mapping[str, str]) -> Problem | None:
     """What is wrong with the key, None if it is there or not needed."""
     if not spec.api_key_env:
         return None
-    where = f"backbone {backbone_label(spec)}"
+    where = "api_key_env"
     key = environ.get(spec.api_key_env, "").strip()
     if not key:
         found = f"the environment variable {spec.api_key_env} is not set"
