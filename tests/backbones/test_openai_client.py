@@ -311,9 +311,9 @@ async def test_a_server_that_speaks_no_http_is_a_broken_connection() -> None:
     assert caught.value.details["kind"] == "broken connection"
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:99999/v1", "http://a..b/v1"])
-async def test_an_address_that_is_none_is_told_at_once(address: str) -> None:
-    backbone = OpenAIClient(OpenAIBackbone(model="m", base_url=address), ENVIRON)
+async def test_an_address_that_is_none_is_told_at_once() -> None:
+    """Ports and blanks are the spec's to refuse; this name passes there and is still no host's."""
+    backbone = OpenAIClient(OpenAIBackbone(model="m", base_url="http://a..b/v1"), ENVIRON)
     with pytest.raises(BackboneTerminal, match="set base_url"):
         await backbone.complete(REQUEST)
     await backbone.close()
