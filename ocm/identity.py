@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -29,13 +28,8 @@ def canonical_json(value: Any) -> str:
 
 
 def memory_hash(files: Files) -> str:
-    """SHA-256 over the sorted (path, content hash) pairs of a memory; order does not matter."""
+    """SHA-256 over the sorted (path, content hash) pairs of a set of texts; order does not matter."""
     return sha256(canonical_json(sorted((path, sha256(text)) for path, text in files.items())))
-
-
-def texts_hash(texts: Mapping[str, str]) -> str:
-    """SHA-256 over named texts, such as a method's prompt files."""
-    return memory_hash(texts)
 
 
 def chain_id(key: ChainKey) -> str:

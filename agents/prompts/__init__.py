@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from ocm.identity import texts_hash
+from ocm.identity import memory_hash
 
 SHARED = "agents.prompts"
 
@@ -32,7 +32,7 @@ def _template(package: str, name: str) -> Template:
 @cache
 def prompts_hash(*packages: str) -> str:
     """SHA-256 over all prompt files of the packages, by package and file name."""
-    return texts_hash(
+    return memory_hash(
         {
             f"{package}/{entry.name}": entry.read_text("utf-8")
             for package in packages

@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from . import execute, holder
@@ -90,9 +91,9 @@ class Batch:
         read, self._control = os.pipe()
         world = (self._settings, self._confinement, self._channel.writer)
         if self._confinement.can_clone:
-            body = lambda: holder.run(*world, read, self._objects, self._procedures)  # noqa: E731
+            body = partial(holder.run, *world, read, self._objects, self._procedures)
         else:
-            body = lambda: holder.run_alone(*world, self._objects, None)  # noqa: E731
+            body = partial(holder.run_alone, *world, self._objects, None)
         self._holder = self._watch.fork(body, self._control)
         self._groups.append(self._holder)
         os.close(read)
@@ -123,7 +124,7 @@ class Batch:
                 os.write(self._control, b"g")
             return Running(index, self._deadline())
         world = (self._settings, self._confinement, self._channel.writer)
-        body = lambda: holder.run_alone(*world, self._objects, self._procedures[index])  # noqa: E731
+        body = partial(holder.run_alone, *world, self._objects, self._procedures[index])
         pid = self._watch.fork(body, self._control)
         self._groups.append(pid)
         return Running(index, self._deadline(), pid)
