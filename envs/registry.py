@@ -30,7 +30,10 @@ class EnvironmentEntry:
     settings: str
     """A settings model (:class:`ocm.spec.Model`)."""
     factory: str
-    """Called with an instance of the settings model."""
+    """Called with an instance of the settings model. It starts no simulator: tasks and rules are asked of
+    it in the driver, and the simulator starts at the first ``reset``."""
+    memory_mb: int
+    """Resident memory of a host that plays it, simulator included: Ray reserves so much."""
 
 
 ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
@@ -43,6 +46,25 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             default_task_set="test.small",
             settings="envs.plancraft.settings:PlancraftSettings",
             factory="envs.plancraft.environment:PlancraftEnvironment",
+            memory_mb=150,
+        ),
+        EnvironmentEntry(
+            name="scienceworld",
+            summary="Do an elementary-school science experiment in a simulated house",
+            task_sets=("train.first5", "dev.first5", "test.first5", "train", "dev", "test"),
+            default_task_set="test.first5",
+            settings="envs.scienceworld.settings:ScienceworldSettings",
+            factory="envs.scienceworld.environment:ScienceworldEnvironment",
+            memory_mb=550,
+        ),
+        EnvironmentEntry(
+            name="alfworld",
+            summary="Find, change and place household objects",
+            task_sets=("train", "valid_seen", "valid_unseen", "own"),
+            default_task_set="valid_unseen",
+            settings="envs.alfworld.settings:AlfworldSettings",
+            factory="envs.alfworld.environment:AlfworldEnvironment",
+            memory_mb=350,
         ),
     )
 }
