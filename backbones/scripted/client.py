@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 
+from backbones.scripted.dialogue import read_dialogue
 from backbones.scripted.manner import written
 from backbones.scripted.otherwise import answer
-from backbones.scripted.playing import decide, read_scene
-from backbones.scripted.reflecting import reflect
+from backbones.scripted.plancraft.player import PlancraftPlayer
+from backbones.scripted.player import Player
+from backbones.scripted.report import read_report
 from backbones.scripted.updating import update
 from ocm.identity import derive_seed, sha256
 from ocm.spec import ScriptedBackbone
@@ -16,6 +19,8 @@ from ocm.types import Reply, Request, Usage
 
 MODEL = "scripted-rules-1"
 CHARS_PER_TOKEN = 4
+PLAYERS: tuple[Player, ...] = (PlancraftPlayer(),)
+"""The environments that it plays; the first that knows goal and o0 of a prompt answers it."""
 
 
 class ScriptedBackboneClient:
@@ -47,15 +52,42 @@ def reply_to(request: Request, error_rate: float) -> str:
     """The text of the reply: a pure function of the request."""
     messages = request.messages
     opening = messages[0].content.lstrip() if messages else ""
-    if opening.startswith("You act in a text environment") and len(messages) > 1:
-        scene = read_scene(messages)
-        if scene:
-            return written(decide(scene, _episode_seed(request)), _generator(request))
-    elif opening.startswith("You reflect on one episode") and len(messages) > 1:
-        return reflect(messages)
-    elif opening.startswith("You update an executable model") and len(messages) > 1:
-        return update(messages, error_rate, _update_seed(request))
+    if len(messages) > 1:
+        if opening.startswith("You act in a text environment"):
+            return _act(request) or answer(request)
+        if opening.startswith("You reflect on one episode"):
+            return _reflect(request) or answer(request)
+        if opening.startswith("You update an executable model"):
+            return _update(request, error_rate) or answer(request)
     return answer(request)
+
+
+def _act(request: Request) -> str:
+    player = _player(request.messages[1].content)
+    if player is None:
+        return ""
+    return written(
+        player.decide(read_dialogue(request.messages), _episode_seed(request)), _generator(request)
+    )
+
+
+def _reflect(request: Request) -> str:
+    report = read_report(request.messages)
+    player = _player(report.opening)
+    return json.dumps(player.plan(report), indent=2) if player else ""
+
+
+def _update(request: Request, error_rate: float) -> str:
+    report = read_report(request.messages)
+    player = _player(report.opening)
+    if player is None:
+        return ""
+    chance = random.Random(_update_seed(request))
+    return update(player, report, request.messages[2:], error_rate, chance).text()
+
+
+def _player(opening: str) -> Player | None:
+    return next((player for player in PLAYERS if player.plays(opening)), None)
 
 
 def _episode_seed(request: Request) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from backbones.scripted.playing import Move
+from backbones.scripted.player import Move
 
 UNTIDY = 0.12
 """Share of replies in another form that can still be read."""
@@ -39,7 +39,7 @@ def _imagined(thought: str, action: str) -> str:
 
 
 def _thinking(thought: str, action: str) -> str:
-    return f"<think>{thought} Action: wait, let me check the slots first.</think>\nAction: {action}."
+    return f"<think>{thought} Action: wait, let me check that first.</think>\nAction: {action}."
 
 
 _FORMS = (_bold, _fenced, _shouted, _imagined, _thinking)

@@ -8,7 +8,7 @@ from typing import Any
 from ocm.identity import canonical_json
 from ocm.types import Request
 
-NOTHING = "Nothing to add: these rules only play PlanCraft and keep OCM's memory."
+NOTHING = "Nothing to add: these rules only play text environments that they know and keep OCM's memory."
 
 
 def answer(request: Request) -> str:

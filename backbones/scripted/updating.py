@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backbones.scripted import mistakes
-from backbones.scripted.drafting import Draft, draft
-from backbones.scripted.lessons import lesson_in, sections
+from backbones.scripted.code import Code
+from backbones.scripted.player import Player
+from backbones.scripted.report import Report
 from ocm.types import Message
 
 _REPORTED = re.compile(r"^### ([\w./-]+\.py) \(", re.MULTILINE)
@@ -18,21 +19,19 @@ FAILS_AGAIN = 0.25
 """Share of repairs that change nothing."""
 
 
-def update(messages: Sequence[Message], error_rate: float, seed: int) -> str:
-    """The reply to an update prompt or to a request for repair."""
-    parts = sections(messages[1].content)
-    lesson = lesson_in(messages[0].content, parts)
-    good = draft(lesson, parts.get("Source that you asked for", ""))
-    chance = random.Random(seed)
-    flawed = chance.random() < error_rate
-    written = mistakes.make(good, chance) if flawed else good
-    for request in messages[2:]:
+def update(
+    player: Player, report: Report, later: Sequence[Message], error_rate: float, chance: random.Random
+) -> Code:
+    """The answer to an update prompt; ``later`` holds its own replies and the requests for repair."""
+    good = player.write(report)
+    written = mistakes.make(player, report, good, chance) if chance.random() < error_rate else good
+    for request in later:
         if request.role == "user" and request.content.startswith(_REPAIR) and chance.random() >= FAILS_AGAIN:
             written = _repaired(good, written, request.content)
-    return written.text()
+    return written
 
 
-def _repaired(good: Draft, written: Draft, reports: str) -> Draft:
+def _repaired(good: Code, written: Code, reports: str) -> Code:
     """What should have been written; if it was, less the files that fail all the same."""
     if written.text() != good.text():
         return good

@@ -93,7 +93,7 @@ def test_it_holds_no_knowledge_of_the_game() -> None:
     """No item's name stands in its code, and it imports nothing that knows items."""
     items = set(stack_sizes())
     assert len(items) > 500
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):

@@ -12,9 +12,10 @@ from agents.ocm.plan import read_plan
 from agents.parsing import parse_code
 from agents.prompts import fill
 from backbones.scripted.client import reply_to
-from backbones.scripted.facts import Facts, Made
-from backbones.scripted.knowledge import CORE, by_kinds, class_name
-from backbones.scripted.memory import facts_in, index_in
+from backbones.scripted.index import index_in
+from backbones.scripted.plancraft.facts import Facts, Made
+from backbones.scripted.plancraft.knowledge import CORE, by_kinds, class_name
+from backbones.scripted.plancraft.memory import about, facts_in
 from knowledge_store.index import level0
 from knowledge_store.inspection import resolve
 from knowledge_store.merge import merge
@@ -203,7 +204,7 @@ def test_a_failing_file_that_is_not_its_mistake_is_deleted() -> None:
 def test_the_class_of_a_kind_is_found_by_its_items(word: str) -> None:
     name = class_name(word)
     assert name.isidentifier() and not hasattr(builtins, name) and name not in CORE
-    assert list(index_in(f"class {name}(Kind):").about(f"red_{word}")) == [name]
+    assert list(about(index_in(f"class {name}(Kind):"), f"red_{word}")) == [name]
 
 
 def test_many_failures_of_a_kind_stand_for_the_kind() -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from agents.parsing import parse_turn
 from backbones.scripted.client import reply_to
+from backbones.scripted.dialogue import read_dialogue
 from backbones.scripted.manner import _FORMS, written
-from backbones.scripted.playing import Move, decide, read_scene
+from backbones.scripted.plancraft.playing import decide, read_scene
+from backbones.scripted.player import Move
 from ocm.types import Message, TurnKind
 from tests.scripted.texts import acting, after, inventory, request
 
@@ -39,7 +41,7 @@ UNSMELTABLE = ("rag", "elm_log")
 
 
 def turn(messages: list[Message]) -> str:
-    scene = read_scene(messages)
+    scene = read_scene(read_dialogue(messages))
     assert scene is not None
     return decide(scene, 0).text
 
@@ -90,7 +92,7 @@ def test_known_recipes_are_chained(full: bool) -> None:
 def test_siblings_are_made_alike() -> None:
     messages = acting("ash_shelf", "I1 ash_board 3", "I2 rag 3", memory=MEMORY, full=True)
     assert turn(messages) == "move: from [I1] to [A1] with quantity 1"
-    scene = read_scene(messages)
+    scene = read_scene(read_dialogue(messages))
     assert scene is not None
     assert "By analogy" in decide(scene, 0).thought
 
@@ -99,7 +101,7 @@ def test_an_observation_counts_more_than_the_memory() -> None:
     messages = acting("elm_board", "I1 elm_log 2", memory=MEMORY, full=True)
     nothing = inventory("elm_board", "A1 elm_log 1", "I1 elm_log 1")
     messages += after("move: from [I1] to [A1] with quantity 1", 1, nothing)
-    scene = read_scene(messages)
+    scene = read_scene(read_dialogue(messages))
     assert scene is not None
     assert "As I know" not in decide(scene, 0).thought
 

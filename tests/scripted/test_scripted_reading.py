@@ -5,11 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backbones.scripted.facts import Made
-from backbones.scripted.grids import CELLS, is_pattern, needs, pattern_of, placements, shape_of
-from backbones.scripted.memory import facts_in, index_in
+from backbones.scripted.index import index_in
 from backbones.scripted.names import by_analogy, difference, likeness
-from backbones.scripted.reading import Event, seen_in, state_in
+from backbones.scripted.plancraft.facts import Made
+from backbones.scripted.plancraft.grids import CELLS, is_pattern, needs, pattern_of, placements, shape_of
+from backbones.scripted.plancraft.memory import about, facts_in
+from backbones.scripted.plancraft.reading import Event, seen_in, state_in
 from knowledge_store.index import level0
 from tests.scripted.texts import inventory
 
@@ -116,7 +117,7 @@ def test_the_index_is_read_in_each_of_its_forms() -> None:
         index = index_in(level0(memory, budget).text)
         assert index.has("Board") and index.has("smelt") and index.has("TABLE"), budget
     full = index_in(level0(memory, 6_000).text)
-    assert set(full.about("b3_board")) == {"Board", "procedures/craft_b3_board.py"}
+    assert set(about(full, "b3_board")) == {"Board", "procedures/craft_b3_board.py"}
 
 
 def test_names_are_compared_by_words() -> None:

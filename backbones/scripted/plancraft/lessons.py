@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from backbones.scripted.facts import Facts, Made
-from backbones.scripted.memory import Index, index_in
+from backbones.scripted.index import Index
 from backbones.scripted.names import kind, likeness
-from backbones.scripted.reading import Event, Seen, seen_in, state_in, target_in
+from backbones.scripted.plancraft.facts import Facts, Made
+from backbones.scripted.plancraft.reading import Event, Seen, seen_in, state_in, target_in
+from backbones.scripted.report import Report
 
-_SECTION = re.compile(
-    r"^# (Learning plan|Task|Outcome|Episode|What is known|Source that you asked for)\s*$", re.MULTILINE
-)
-_ENTRY = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
-_ACTION = re.compile(r"action: (.*)")
 _BELIEF = re.compile(r"As I know, for (\w+) I can (?:craft it as '([^']+)'|smelt (\w+))")
 KINDS = 8
 """Kinds of things that one update touches at most."""
@@ -75,39 +70,24 @@ def _craft_path(item: str) -> str:
     return f"procedures/craft_{item}.py"
 
 
-def sections(text: str) -> Mapping[str, str]:
-    """The parts of a prompt by heading."""
-    parts = _SECTION.split(text)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def lesson_in(system: str, parts: Mapping[str, str]) -> Lesson:
+def lesson_in(report: Report) -> Lesson:
     """The lesson of an episode."""
-    seen, thoughts = _trajectory(parts.get("Episode", ""))
+    first = state = state_in(report.first)
+    events = []
+    for line in report.lines:
+        after = state_in(line.observation)
+        events.append(Event(line.action, state if line.follows else None, after))
+        state = after or state
+    seen = seen_in(first, events)
+    thoughts = "\n".join(line.thought for line in report.lines)
     return Lesson(
-        target=target_in(parts.get("Task", "") + parts.get("Episode", "")),
+        target=target_in(report.opening),
         seen=seen,
         wrong=frozenset(_wrong_beliefs(thoughts, seen)),
-        index=index_in(parts.get("What is known", "")),
-        keeps_objects="There is no `objects.py`" not in system,
-        keeps_procedures="There are no procedures" not in system,
+        index=report.index,
+        keeps_objects=report.keeps_objects,
+        keeps_procedures=report.keeps_procedures,
     )
-
-
-def _trajectory(text: str) -> tuple[Seen, str]:
-    pieces = _ENTRY.split(text)
-    numbers, entries = pieces[1::2], pieces[2::2]
-    first = state = state_in(entries[0]) if entries else None
-    events: list[Event] = []
-    last = 0
-    for number, entry in zip(numbers[1:], entries[1:], strict=True):
-        if int(number) != last + 1:
-            state = None  # steps are left out here
-        action = _ACTION.search(entry)
-        after = state_in(entry)
-        events.append(Event(action[1] if action else "", state, after))
-        state, last = after or state, int(number)
-    return seen_in(first, events), text
 
 
 def _wrong_beliefs(thoughts: str, seen: Seen) -> set[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from backbones.scripted.facts import Facts, Made
-from backbones.scripted.grids import CELLS, pattern_of
+from backbones.scripted.plancraft.facts import Facts, Made
+from backbones.scripted.plancraft.grids import CELLS, pattern_of
 
 OUTPUT = "0"
 STORES = tuple(f"I{number}" for number in range(1, 37))

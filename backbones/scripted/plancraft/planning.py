@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from backbones.scripted.facts import Facts, Made, Way
-from backbones.scripted.grids import cells
 from backbones.scripted.names import by_analogy, difference, kind, tokens
+from backbones.scripted.plancraft.facts import Facts, Made, Way
+from backbones.scripted.plancraft.grids import cells
 
 DEPTH = 6
 EFFORT = 400

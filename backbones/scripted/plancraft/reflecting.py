@@ -1,21 +1,13 @@
-"""The learning plan, as JSON."""
+"""The learning plan."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
-from backbones.scripted.grids import needs
-from backbones.scripted.knowledge import CORE, class_name
-from backbones.scripted.lessons import Lesson, lesson_in, sections
 from backbones.scripted.names import kind
-from ocm.types import Message
-
-
-def reflect(messages: Sequence[Message]) -> str:
-    """The reply to a reflection prompt."""
-    return json.dumps(plan(lesson_in(messages[0].content, sections(messages[1].content))), indent=2)
+from backbones.scripted.plancraft.grids import needs
+from backbones.scripted.plancraft.knowledge import CORE, class_name
+from backbones.scripted.plancraft.lessons import Lesson
 
 
 def plan(lesson: Lesson) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from backbones.scripted.facts import Facts, Made, together
-from backbones.scripted.knowledge import (
+from backbones.scripted.code import Code
+from backbones.scripted.names import kind
+from backbones.scripted.plancraft.facts import Facts, Made, together
+from backbones.scripted.plancraft.knowledge import (
     CORE,
     class_name,
     craft_procedure,
@@ -17,12 +18,9 @@ from backbones.scripted.knowledge import (
     smelting_procedure,
     smelting_tables,
 )
-from backbones.scripted.lessons import Lesson
-from backbones.scripted.memory import facts_in
-from backbones.scripted.names import kind
-
-_SHOWN = re.compile(r"^### ([\w./-]+)$", re.MULTILINE)
-_CUT = re.compile(r"^([\w./-]+) is cut here", re.MULTILINE)
+from backbones.scripted.plancraft.lessons import Lesson, lesson_in
+from backbones.scripted.plancraft.memory import facts_in
+from backbones.scripted.report import Report
 
 
 @dataclass(frozen=True)
@@ -36,33 +34,19 @@ class Tables:
 
 @dataclass(frozen=True)
 class Draft:
-    """An update in parts."""
+    """An update, and what it states."""
 
     tables: Tables
     news: Facts
     """What of it this episode showed."""
     lesson: Lesson
-    objects: Mapping[str, str] = field(default_factory=dict)
-    """Name -> definition."""
-    procedures: Mapping[str, str] = field(default_factory=dict)
-    """Path -> file."""
-    deleted: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """The reply in the form that was asked for."""
-        blocks = []
-        if self.objects:
-            blocks.append("### objects.py\n```python\n" + "\n\n".join(self.objects.values()) + "```")
-        blocks += [f"### {path}\n```python\n{text}```" for path, text in self.procedures.items()]
-        blocks += [f"DELETE {path}" for path in self.deleted]
-        return "\n\n".join(blocks) or "NO CHANGES"
+    code: Code
 
 
-def draft(lesson: Lesson, source: str) -> Draft:
-    """What an update should write, given the source that was asked for."""
-    readable = frozenset(_SHOWN.findall(source)) - frozenset(_CUT.findall(source))
-    known = facts_in(source)
-    tables = Tables(_kinds(lesson, known, readable), _smelting(lesson, known, readable))
+def draft(report: Report) -> Draft:
+    """What an update should write, given the source that it was shown."""
+    lesson, known = lesson_in(report), facts_in(report.source)
+    tables = Tables(_kinds(lesson, known, report.readable), _smelting(lesson, known, report.readable))
     return rendered(lesson, tables)
 
 
@@ -73,7 +57,7 @@ def rendered(lesson: Lesson, tables: Tables) -> Draft:
         procedures = _exercises(lesson, tables) if lesson.keeps_procedures else {}
     else:
         objects, procedures = {}, _alone(tables)
-    return Draft(tables, lesson.facts, lesson, objects, procedures)
+    return Draft(tables, lesson.facts, lesson, Code(objects, procedures))
 
 
 def _kinds(lesson: Lesson, known: Facts, readable: frozenset[str]) -> dict[str, dict[str, Made]]:

@@ -10,9 +10,9 @@ import builtins
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from backbones.scripted.facts import Facts, Made
-from backbones.scripted.grids import needs
 from backbones.scripted.names import kind
+from backbones.scripted.plancraft.facts import Facts, Made
+from backbones.scripted.plancraft.grids import needs
 
 ENOUGH_FOR_A_KIND = 4
 """Items of one kind without effect after which the whole kind is assumed to be unsmeltable."""

@@ -14,10 +14,10 @@ from itertools import islice, permutations
 from math import prod, sqrt
 from typing import NamedTuple
 
-from backbones.scripted.facts import Way
-from backbones.scripted.grids import filled, shape_of
 from backbones.scripted.names import kind, likeness
-from backbones.scripted.planning import Book
+from backbones.scripted.plancraft.facts import Way
+from backbones.scripted.plancraft.grids import filled, shape_of
+from backbones.scripted.plancraft.planning import Book
 
 # fmt: off
 SHAPES: Mapping[str, float] = {

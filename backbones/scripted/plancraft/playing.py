@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 
-from backbones.scripted.facts import Facts, Way, together
-from backbones.scripted.memory import HEADING, Index, facts_in, index_in
-from backbones.scripted.moving import distance, next_action, take
-from backbones.scripted.planning import Book, Plan, Planner, moves
-from backbones.scripted.reading import Event, State, seen_in, state_in, target_in
-from backbones.scripted.shaping import Guess, guesses
-from ocm.types import Message
+from backbones.scripted.dialogue import Dialogue
+from backbones.scripted.index import Index
+from backbones.scripted.plancraft.facts import Way, together
+from backbones.scripted.plancraft.memory import about, facts_in, on_smelting, resembling
+from backbones.scripted.plancraft.moving import distance, next_action, take
+from backbones.scripted.plancraft.planning import Book, Plan, Planner, moves
+from backbones.scripted.plancraft.reading import Event, State, seen_in, state_in, target_in
+from backbones.scripted.plancraft.shaping import Guess, guesses
+from backbones.scripted.player import Move
 
-_STEP = re.compile(r"Observation \(after action (\d+) of \d+\)")
-_LIMIT = re.compile(r"at most (\d+) actions")
-_INSPECTED = re.compile(r"^Inspect\[(.*)\]\s*$", re.MULTILINE)
-_CORRECTION = "That reply could not be used"
 NAMES_PER_INSPECT = 6
-USUAL_LIMIT = 30
 WEIGHED = 32
 """Guesses whose cost is worked out."""
 
@@ -42,70 +38,27 @@ class Scene:
     """Actions that changed nothing, since something last changed."""
 
 
-@dataclass(frozen=True)
-class Move:
-    """What to do, and the thought that goes with it."""
-
-    thought: str
-    text: str
-    """An action, or an ``Inspect[...]``."""
-
-
-@dataclass
-class _Dialogue:
-    """What the messages after the goal say; :meth:`hear` takes them one by one."""
-
-    state: State
-    events: list[Event] = field(default_factory=list)
-    recalled: list[Facts] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    steps: int = 0
-    requests: int = 0
-    requests_since_action: int = 0
-    is_corrected: bool = False
-    said: str = ""
-
-    def hear(self, message: Message) -> None:
-        text = message.content
-        if message.role == "assistant":
-            self.said = text
-            return
-        self.is_corrected = text.startswith(_CORRECTION)
-        if self.is_corrected:
-            return
-        if step := _STEP.match(text):
-            after = state_in(text)
-            self.events.append(Event(self.said, self.state, after))
-            self.state, self.steps, self.requests_since_action = after or self.state, int(step[1]), 0
-        elif names := _INSPECTED.search(self.said):
-            self.asked += names[1].split(", ")
-            self.requests, self.requests_since_action = self.requests + 1, self.requests_since_action + 1
-            self.recalled.append(facts_in(text))
-
-
-def read_scene(messages: Sequence[Message]) -> Scene | None:
-    """The episode so far; None where the text is not of an environment that these rules can play."""
-    system, goal = messages[0].content, messages[1].content
-    target, first = target_in(goal), state_in(goal)
+def read_scene(dialogue: Dialogue) -> Scene | None:
+    """The episode so far; None where the text shows no goal or no inventory."""
+    target, first = target_in(dialogue.opening), state_in(dialogue.opening)
     if not target or first is None:
         return None
-    known = system[system.find(HEADING) :] if HEADING in system else ""
-    index = index_in(known)
-    heard = _Dialogue(first, recalled=[facts_in(known)])
-    for message in messages[2:]:
-        heard.hear(message)
-    seen = seen_in(first, heard.events)
-    limit = _LIMIT.search(system)
-    left = min(index.per_step - heard.requests_since_action, index.per_episode - heard.requests)
+    state, events = first, []
+    for exchange in dialogue.exchanges:
+        after = state_in(exchange.observation)
+        events.append(Event(exchange.said, state, after))
+        state = after or state
+    seen = seen_in(first, events)
+    recalled = map(facts_in, (dialogue.known, *dialogue.shown))
     return Scene(
         target=target,
-        state=heard.state,
-        steps_left=(int(limit[1]) if limit else USUAL_LIMIT) - heard.steps,
-        book=Book(reduce(together, [*heard.recalled, seen.facts]), seen.barren),
-        index=index,
-        asked=frozenset(heard.asked),
-        inspects_left=0 if heard.is_corrected else left,
-        refused=_refused(heard.events),
+        state=state,
+        steps_left=dialogue.steps_left,
+        book=Book(reduce(together, [*recalled, seen.facts]), seen.barren),
+        index=dialogue.index,
+        asked=dialogue.asked,
+        inspects_left=dialogue.inspects_left,
+        refused=_refused(events),
     )
 
 
@@ -138,9 +91,9 @@ def _to_look_up(scene: Scene, planner: Planner) -> list[str]:
     if scene.inspects_left <= 0:
         return []
     missing = planner.missing(scene.target)
-    wanted = [name for item in missing for name in scene.index.about(item)]
-    alike = [name for item in missing if not planner.ways(item) for name in scene.index.resembling(item)]
-    names = dict.fromkeys([*wanted, *scene.index.on_smelting(), *alike])
+    wanted = [name for item in missing for name in about(scene.index, item)]
+    alike = [name for item in missing if not planner.ways(item) for name in resembling(scene.index, item)]
+    names = dict.fromkeys([*wanted, *on_smelting(scene.index), *alike])
     return [name for name in names if name not in scene.asked][:NAMES_PER_INSPECT]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from backbones.scripted.grids import CELLS, placements
-from backbones.scripted.planning import Job
-from backbones.scripted.reading import OUTPUT, STORES, State
+from backbones.scripted.plancraft.grids import CELLS, placements
+from backbones.scripted.plancraft.planning import Job
+from backbones.scripted.plancraft.reading import OUTPUT, STORES, State
 
 
 def take(state: State) -> str:

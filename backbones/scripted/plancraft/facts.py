@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backbones.scripted.grids import needs
 from backbones.scripted.names import kind
+from backbones.scripted.plancraft.grids import needs
 
 
 class Made(NamedTuple):

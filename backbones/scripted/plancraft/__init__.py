@@ -1,0 +1,15 @@
+"""PlanCraft's rules: they know no item and no recipe, only what was observed or read in the memory.
+
+::
+
+    player        what the client asks
+      playing     one turn: take, follow a plan, look something up, try, give up
+        planning  facts and stock -> jobs          shaping    what to try without knowing
+        moving    a job -> the next action
+      reflecting  the learning plan
+      drafting    lesson and source -> code        mistakes   code that misleads, on purpose
+        knowledge facts -> Python source           lessons    what an episode taught
+    under all of them
+      reading     text -> states and history       memory     source -> facts
+      facts, grids
+"""
