@@ -1,5 +1,7 @@
 # Needs Python >= 3.11 and make; everything else goes into .venv.
 PYTHON ?= python3
+# `make EXTRAS=dev,alfworld test` also installs ALFWorld: two of its dependencies compile for some minutes.
+EXTRAS ?= dev
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
@@ -11,7 +13,7 @@ INSTALLED := .venv/installed
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	touch $@
 
 demo: $(INSTALLED)
