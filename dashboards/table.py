@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +18,10 @@ from knowledge_store.lake.statistics import Interval, IntervalKind
 
 WIDE = 100
 """Columns of a terminal that show everything."""
+LONGEST, SHORTEST = 19, 10
+"""Characters of a method's or stratum's name on one line; the fewer, the less room the figures leave."""
+ALL_STRATA = "all"
+"""How a cell's own row is called below those of its strata."""
 STAND_IN = "scripted"
 STAND_IN_NOTE = (
     "scripted is an embedded rule-based stand-in, not a language model: its figures say that the system "
@@ -23,6 +29,10 @@ STAND_IN_NOTE = (
 )
 WITHIN_SEED_NOTE = (
     "within seed: Wilson's interval over the episodes of one seed; it says nothing about other seeds."
+)
+SOME_SEEDS_NOTE = (
+    "n/m of k: only m of the k seeds play tasks of this stratum, since a limit takes the first tasks of a "
+    "shuffled order; the mean is over those."
 )
 INTERVAL_NOTE = (
     "Mean over seeds with a 95 % Student-t interval and its degrees of freedom (df); the chain (a seed) "
@@ -36,21 +46,20 @@ class Column(NamedTuple):
     justify: Literal["left", "center", "right"] = "left"
 
 
-def _identity(strata: bool) -> tuple[Column, ...]:
-    """What a row is about."""
-    return (
-        Column("method", lambda row: row.cell.method),
-        Column("environment", lambda row: f"{row.cell.environment} {row.cell.task_set}"),
-        *((Column("stratum", lambda row: row.cell.stratum or ""),) if strata else ()),
-        Column("backbone", lambda row: row.cell.backbone),
-    )
+METHOD = Column("method", lambda row: row.cell.method)
+ENVIRONMENT = Column("environment", lambda row: f"{row.cell.environment} {row.cell.task_set}")
+BACKBONE = Column("backbone", lambda row: row.cell.backbone)
+STRATUM = Column("stratum", lambda row: row.cell.stratum or ALL_STRATA)
 
 
 def columns(strata: bool = False) -> tuple[Column, ...]:
     """All columns, in order, one line per row."""
     return (
-        *_identity(strata),
-        Column("seeds", lambda row: f"{row.seeds_done}/{row.seeds_planned}"),
+        METHOD,
+        ENVIRONMENT,
+        *((STRATUM,) if strata else ()),
+        BACKBONE,
+        Column("seeds", _seeds),
         Column("episodes", _episodes),
         Column("SR %", lambda row: interval(row.measures["success_rate"], 100, 1)),
         Column("reward", lambda row: interval(row.measures["reward"], 1, 3)),
@@ -60,6 +69,11 @@ def columns(strata: bool = False) -> tuple[Column, ...]:
         Column("tokens", lambda row: number(row.measures["tokens"], 0)),
         Column("cost $/episode", lambda row: number(row.measures["cost"], 4)),
     )
+
+
+def _seeds(row: CellResult) -> str:
+    some = f" of {row.seeds_in_cell}" if row.seeds_planned < row.seeds_in_cell else ""
+    return f"{row.seeds_done}/{row.seeds_planned}{some}"
 
 
 def _episodes(row: CellResult) -> str:
@@ -99,6 +113,8 @@ def notes(rows: Sequence[CellResult]) -> list[str]:
     found = [INTERVAL_NOTE]
     if any(one.kind is IntervalKind.WITHIN_SEED for row in rows for one in row.measures.values()):
         found.append(WITHIN_SEED_NOTE)
+    if any(row.seeds_planned < row.seeds_in_cell for row in rows):
+        found.append(SOME_SEEDS_NOTE)
     if any(row.cell.backbone == STAND_IN for row in rows):
         found.append(STAND_IN_NOTE)
     return found
@@ -108,38 +124,55 @@ def _has_strata(rows: Sequence[CellResult]) -> bool:
     return any(row.cell.stratum is not None for row in rows)
 
 
-def as_rich(rows: Sequence[CellResult], width: int = WIDE) -> Table:
-    """For the terminal: means with their intervals below; what all rows share goes to the title.
+def as_rich(rows: Sequence[CellResult], width: int = WIDE) -> Group:
+    """For the terminal: means with their intervals below, one section per environment and backbone.
+
+    The rows of a section are methods; with strata, each method has a section and its rows are strata.
 
     ``width``: columns of the terminal; a narrow one does not show invalid actions by category.
     """
-    shared = _shared(rows, width >= WIDE)
-    table = Table(
-        title=shared.title, caption="\n".join(notes(rows)), caption_justify="left", box=SIMPLE_HEAD, padding=0
-    )
-    for column in shared.columns:
-        whole = column.title in ("method", "stratum")
-        table.add_column(column.title, justify=column.justify, overflow="fold", no_wrap=whole)
-    for row in rows:
-        table.add_row(*(Text(column.text(row)) for column in shared.columns))
-    return table
+    by_stratum = _has_strata(rows)
+    figures = _compact(width >= WIDE, _costly(rows))
+    room = width - sum(_width(column, rows) + 1 for column in figures) - 2
+    shown = (_folded(STRATUM if by_stratum else METHOD, room), *figures)
+    widths = [_width(column, rows) for column in shown]
+    tables: list[Table] = []
+    for title, section in _sections(rows, by_method=by_stratum).items():
+        table = Table(title=title, box=SIMPLE_HEAD, padding=0, show_header=not tables, caption_justify="left")
+        for column, least in zip(shown, widths, strict=True):
+            table.add_column(column.title, justify=column.justify, min_width=least)
+        for row in section:
+            table.add_row(*(Text(column.text(row)) for column in shown))
+        tables.append(table)
+    tables[-1].caption = "\n".join(notes(rows))
+    return Group(*tables)
 
 
-class _Shared(NamedTuple):
-    title: str
-    columns: tuple[Column, ...]
+def _sections(rows: Sequence[CellResult], by_method: bool) -> dict[str, list[CellResult]]:
+    """The rows by what they share, environments first: the rows to compare stand together."""
+    parts = (ENVIRONMENT, BACKBONE, *((METHOD,) if by_method else ()))
+    firsts = [list(dict.fromkeys(map(part.text, rows))) for part in parts]
+
+    def places(row: CellResult) -> list[int]:
+        return [first.index(part.text(row)) for part, first in zip(parts, firsts, strict=True)]
+
+    sections: dict[str, list[CellResult]] = {} if rows else {"": []}
+    for row in sorted(rows, key=places):
+        sections.setdefault(" · ".join(part.text(row) for part in parts), []).append(row)
+    return sections
 
 
-def _shared(rows: Sequence[CellResult], wide: bool) -> _Shared:
-    """Columns whose value is the same in all rows become the title."""
-    titles, kept = [], []
-    for column in _identity(_has_strata(rows)):
-        values = {column.text(row) for row in rows}
-        if len(values) == 1 and column.title != "method":
-            titles.append(values.pop())
-        else:
-            kept.append(column)
-    return _Shared(" · ".join(titles), (*kept, *_compact(wide, _costly(rows))))
+def _folded(column: Column, room: int) -> Column:
+    """The same with names that fit: on several lines, broken behind a ``-`` or ``_`` if they have one."""
+    most = max(SHORTEST, min(LONGEST, room))
+    lines = re.compile(rf".{{1,{most}}}$|.{{1,{most - 1}}}[-_]|.{{1,{most}}}")
+    return column._replace(text=lambda row: "\n".join(lines.findall(column.text(row))))
+
+
+def _width(column: Column, rows: Sequence[CellResult]) -> int:
+    """That of the longest line of the column."""
+    cells = (column.title, *map(column.text, rows))
+    return max(cell_len(line) for cell in cells for line in cell.split("\n"))
 
 
 def _packed_categories(row: CellResult) -> str:
@@ -161,7 +194,8 @@ def _compact(wide: bool, costly: bool) -> tuple[Column, ...]:
 
 
 def _played(row: CellResult) -> str:
-    return f"{_episodes(row)}\n{row.seeds_done}/{row.seeds_planned}"
+    episodes = re.sub(r",? (?=incomplete|\d+ retried)", "\n", _episodes(row))
+    return f"{episodes}\n{_seeds(row)}"
 
 
 def _degrees(value: Interval) -> str:
@@ -173,8 +207,9 @@ def _costly(rows: Sequence[CellResult]) -> bool:
 
 
 def below(value: Interval, scale: float, digits: int) -> str:
-    """The mean, and its interval on the line below; degrees of freedom have a column of their own."""
-    return re.sub(r" df \d+$", "", interval(value, scale, digits)).replace(" [", "\n[")
+    """The mean, and its interval on the lines below; degrees of freedom have a column of their own."""
+    text = re.sub(r" df \d+$", "", interval(value, scale, digits))
+    return re.sub(r" (?=\[|\(|within)", "\n", text)
 
 
 def as_markdown(rows: Sequence[CellResult]) -> str:

@@ -5,7 +5,7 @@ Nothing of an environment is imported before it is created or its settings are l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -16,11 +16,15 @@ from pydantic import ValidationError
 from envs.protocol import Environment
 from ocm.errors import Problem, SpecError
 from ocm.spec import Model
+from ocm.types import TaskRef
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentEntry:
-    """A named environment and where its parts are found (``module:name``)."""
+    """A named environment and where its parts are found (``module:name``).
+
+    Plain data: hosts get it from the driver, so a new one needs no change there.
+    """
 
     name: str
     summary: str
@@ -33,7 +37,9 @@ class EnvironmentEntry:
     """Called with an instance of the settings model. It starts no simulator: tasks and rules are asked of
     it in the driver, and the simulator starts at the first ``reset``."""
     memory_mb: int
-    """Resident memory of a host that plays it, simulator included: Ray reserves so much."""
+    """What a host that plays it needs, simulator included: Ray reserves so much."""
+    strata: tuple[str, ...] = ()
+    """The order of the strata in tables; those not named follow as they first appear in the task set."""
 
 
 ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
@@ -47,6 +53,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             settings="envs.plancraft.settings:PlancraftSettings",
             factory="envs.plancraft.environment:PlancraftEnvironment",
             memory_mb=150,
+            strata=("easy", "medium", "hard", "impossible"),
         ),
         EnvironmentEntry(
             name="scienceworld",
@@ -87,15 +94,23 @@ def entry(name: str) -> EnvironmentEntry:
     raise SpecError(f"unknown environment {name!r}: did you mean {' or '.join(close)}? `ocm tasks` lists all")
 
 
+def strata(name: str, tasks: Iterable[TaskRef]) -> tuple[str, ...]:
+    """The strata of the tasks, in the order of tables.
+
+    Raises:
+        SpecError: unknown environment.
+    """
+    found = dict.fromkeys(task.stratum for task in tasks)
+    return tuple(dict.fromkeys([*(one for one in entry(name).strata if one in found), *found]))
+
+
 def settings_model(name: str) -> type[Model]:
     """The settings model; its field descriptions are the documentation.
 
     Raises:
         SpecError: unknown environment.
     """
-    model = _load(entry(name).settings)
-    assert isinstance(model, type) and issubclass(model, Model)
-    return model
+    return _model(entry(name))
 
 
 def full_settings(name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,7 +119,7 @@ def full_settings(name: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         SpecError: unknown environment or wrong settings.
     """
-    return _validated(name, settings).model_dump()
+    return _validated(entry(name), settings).model_dump()
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> list[Problem]:
@@ -113,7 +128,38 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> list[Problem]:
     Raises:
         SpecError: unknown environment.
     """
-    model = settings_model(name)
+    return _problems(settings_model(name), settings)
+
+
+def create(name: str, settings: Mapping[str, Any]) -> Environment:
+    """A fresh environment; close it at the end.
+
+    Raises:
+        SpecError: unknown environment or wrong settings.
+    """
+    return build(entry(name), settings)
+
+
+def build(entry: EnvironmentEntry, settings: Mapping[str, Any]) -> Environment:
+    """A fresh environment of an entry, whether this process's registry holds it or not: hosts get theirs
+    from the driver.
+
+    Raises:
+        SpecError: wrong settings.
+    """
+    environment: Environment = _load(entry.factory)(_validated(entry, settings))
+    return environment
+
+
+def _validated(entry: EnvironmentEntry, settings: Mapping[str, Any]) -> Model:
+    model = _model(entry)
+    problems = _problems(model, settings)
+    if problems:
+        raise SpecError(f"wrong settings of environment {entry.name}", problems)
+    return model.model_validate(dict(settings))
+
+
+def _problems(model: type[Model], settings: Mapping[str, Any]) -> list[Problem]:
     try:
         model.model_validate(dict(settings))
     except ValidationError as error:
@@ -129,21 +175,10 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> list[Problem]:
     return []
 
 
-def create(name: str, settings: Mapping[str, Any]) -> Environment:
-    """A fresh environment; close it at the end.
-
-    Raises:
-        SpecError: unknown environment or wrong settings.
-    """
-    environment: Environment = _load(entry(name).factory)(_validated(name, settings))
-    return environment
-
-
-def _validated(name: str, settings: Mapping[str, Any]) -> Model:
-    problems = check_settings(name, settings)
-    if problems:
-        raise SpecError(f"wrong settings of environment {name}", problems)
-    return settings_model(name).model_validate(dict(settings))
+def _model(entry: EnvironmentEntry) -> type[Model]:
+    model = _load(entry.settings)
+    assert isinstance(model, type) and issubclass(model, Model)
+    return model
 
 
 def _load(path: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -12,6 +13,7 @@ from agents import registry as methods
 from backbones import registry as backbones
 from envs import registry as environments
 from envs.protocol import Environment
+from knowledge_store.lake.manifest import PlannedStratum
 from ocm.errors import Problem, SpecError
 from ocm.identity import chain_id, derive_seed
 from ocm.spec import Backbone, EnvironmentSpec, MethodSpec, SweepSpec, backbone_label, method_label
@@ -27,6 +29,7 @@ class ChainPlan:
     tasks: tuple[TaskRef, ...]
     """The episodes' tasks in order."""
     backbone: Backbone
+    strata: tuple[PlannedStratum, ...]
     rules: str
     step_limit: int
     environment_version: str
@@ -76,6 +79,7 @@ class _World:
     settings: Mapping[str, Any]
     task_set: str
     tasks: tuple[TaskRef, ...]
+    strata: tuple[str, ...]
     rules: str
     step_limit: int
     version: str
@@ -89,7 +93,14 @@ def _describe(spec: EnvironmentSpec) -> _World:
         tasks = tuple(environment.tasks(task_set))
         settings = environments.full_settings(spec.name, spec.settings)
         return _World(
-            spec, settings, task_set, tasks, environment.rules, environment.step_limit, environment.version
+            spec,
+            settings,
+            task_set,
+            tasks,
+            environments.strata(spec.name, tasks),
+            environment.rules,
+            environment.step_limit,
+            environment.version,
         )
     finally:
         environment.close()
@@ -124,7 +135,11 @@ def _chain(method: MethodSpec, world: _World, backbone: Backbone, seed: int) -> 
         prompts=methods.method_prompts(method.name),
     )
     tasks = ordered(world.tasks, world.spec.order, seed)[: world.spec.limit]
-    return ChainPlan(chain_id(key), key, tasks, backbone, world.rules, world.step_limit, world.version)
+    counts = Counter(task.stratum for task in tasks)
+    strata = tuple(PlannedStratum(stratum, counts[stratum]) for stratum in world.strata)
+    return ChainPlan(
+        chain_id(key), key, tasks, backbone, strata, world.rules, world.step_limit, world.version
+    )
 
 
 def ordered(tasks: Sequence[TaskRef], order: str, seed: int) -> tuple[TaskRef, ...]:

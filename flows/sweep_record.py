@@ -58,6 +58,6 @@ def record_sweep(root: Path, plan: Plan) -> None:
     Raises:
         StorageError: the root is not writable or holds a lake of a newer schema.
     """
-    chains = [PlannedChain(chain.id, chain.key, len(chain.tasks)) for chain in plan.chains]
+    chains = [PlannedChain(chain.id, chain.key, len(chain.tasks), chain.strata) for chain in plan.chains]
     versions = {"ocm": version("ocm-at-scale"), "python": platform.python_version()}
     write_manifest(root, plan.spec.name, plan.spec.model_dump(mode="json"), chains, versions)

@@ -13,11 +13,11 @@ from flows.cli.options import check_sweep, root_option
 @click.command()
 @click.argument("sweep")
 @root_option
-@click.option("--by-stratum", is_flag=True, help="Split by the benchmark's task groups.")
+@click.option("--strata", is_flag=True, help="Also a row for each of the benchmark's task groups.")
 @click.option(
     "--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True
 )
-def results(sweep: str, root: Path, by_stratum: bool, form: str) -> None:
+def results(sweep: str, root: Path, strata: bool, form: str) -> None:
     """Print the result table of SWEEP, finished or not."""
     from rich.console import Console
 
@@ -25,7 +25,7 @@ def results(sweep: str, root: Path, by_stratum: bool, form: str) -> None:
     from knowledge_store.lake.results import results_table
 
     check_sweep(root, sweep)
-    rows = results_table(root, sweep, by_stratum=by_stratum)
+    rows = results_table(root, sweep, by_stratum=strata)
     if form == "json":
         click.echo(json.dumps(as_json(rows), indent=2))
     elif form == "markdown":

@@ -20,12 +20,23 @@ _MEND = "run the sweep again (`ocm run`): it writes the manifest"
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedStratum:
+    """One of the benchmark's groups of tasks, and how many episodes of it a chain shall play."""
+
+    stratum: str
+    episodes: int
+    """0 where a limit leaves the stratum out."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedChain:
     """One chain of a sweep and the number of episodes that it shall play."""
 
     chain: str
     key: ChainKey
     episodes: int
+    strata: tuple[PlannedStratum, ...] = ()
+    """All strata of the task set, in the order of tables; empty in manifests of before they were planned."""
 
 
 @dataclass(frozen=True, slots=True)

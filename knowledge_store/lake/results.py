@@ -68,9 +68,11 @@ class CellResult:
     seeds_done: int
     """Seeds with at least one episode."""
     seeds_planned: int
+    seeds_in_cell: int
+    """More than ``seeds_planned`` where a limit leaves the stratum to some seeds only."""
     episodes_done: int
     episodes_planned: int | None
-    """None for a stratum: the manifest does not plan by stratum."""
+    """None for a stratum in a lake of before strata were planned."""
     retried: int
     """Episodes that an infrastructure error made start again; they are included."""
     measures: Mapping[str, Interval]
@@ -78,12 +80,15 @@ class CellResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every planned episode is in; never true of a stratum by itself."""
+        """Whether every planned episode is in."""
         return self.episodes_done == self.episodes_planned
 
 
 def results_table(root: Path, sweep: str, level: float = 0.95, by_stratum: bool = False) -> list[CellResult]:
-    """The results of a sweep, in the order of its manifest; with ``by_stratum`` split by task group.
+    """The results of a sweep, in the order of its manifest.
+
+    With ``by_stratum``, each cell's row comes after the rows of its strata. A stratum's mean is over
+    the seeds that play it.
 
     Raises:
         StorageError: the sweep has no manifest, or the lake cannot be read.
@@ -91,15 +96,25 @@ def results_table(root: Path, sweep: str, level: float = 0.95, by_stratum: bool 
     cells: dict[Cell, list[PlannedChain]] = defaultdict(list)
     for planned in read_manifest(root, sweep).chains:
         cells[_cell(planned)].append(planned)
-    rows = _chain_rows(root, sweep, by_stratum)
+    rows = _chain_rows(root, sweep, by_stratum=False)
+    parts = _chain_rows(root, sweep, by_stratum=True) if by_stratum else []
     results = []
-    for cell, planned_chains in cells.items():
-        known = {one.chain for one in planned_chains}
-        own = [row for row in rows if row["chain"] in known]
-        for stratum in sorted({row["stratum"] for row in own}) if by_stratum else [None]:
+    for cell, chains in cells.items():
+        known = {one.chain for one in chains}
+        own = [row for row in parts if row["chain"] in known]
+        for stratum in _strata(chains, own):
             chosen = [row for row in own if row["stratum"] == stratum]
-            results.append(_result(cell._replace(stratum=stratum), planned_chains, chosen, level))
+            results.append(_result(cell._replace(stratum=stratum), chains, chosen, level))
+        results.append(_result(cell, chains, [row for row in rows if row["chain"] in known], level))
     return results
+
+
+def _strata(chains: Sequence[PlannedChain], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The strata that are planned or played, in the manifest's order, then what it does not name."""
+    planned = [one for chain in chains for one in chain.strata]
+    played = sorted({row["stratum"] for row in rows})
+    present = {one.stratum for one in planned if one.episodes}.union(played)
+    return [one for one in dict.fromkeys([*(one.stratum for one in planned), *played]) if one in present]
 
 
 def _cell(planned: PlannedChain) -> Cell:
@@ -121,17 +136,28 @@ def _chain_rows(root: Path, sweep: str, by_stratum: bool) -> list[dict[str, Any]
 
 
 def _result(
-    cell: Cell, planned: Sequence[PlannedChain], rows: Sequence[Mapping[str, Any]], level: float
+    cell: Cell, chains: Sequence[PlannedChain], rows: Sequence[Mapping[str, Any]], level: float
 ) -> CellResult:
+    counts = [_planned_episodes(chain, cell.stratum) for chain in chains]
     return CellResult(
         cell=cell,
         seeds_done=len(rows),
-        seeds_planned=len(planned),
+        seeds_planned=sum(count != 0 for count in counts),
+        seeds_in_cell=len(chains),
         episodes_done=sum(row["episodes"] for row in rows),
-        episodes_planned=sum(one.episodes for one in planned) if cell.stratum is None else None,
+        episodes_planned=None if None in counts else sum(count for count in counts if count),
         retried=sum(row["retried"] for row in rows),
         measures={measure.name: _interval(measure, rows, level) for measure in MEASURES},
     )
+
+
+def _planned_episodes(chain: PlannedChain, stratum: str | None) -> int | None:
+    """Those of a stratum, or of all; None where the manifest does not plan by stratum."""
+    if stratum is None:
+        return chain.episodes
+    if not chain.strata:
+        return None
+    return sum(one.episodes for one in chain.strata if one.stratum == stratum)
 
 
 def _interval(measure: Measure, rows: Sequence[Mapping[str, Any]], level: float) -> Interval:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ ROW = CellResult(
     cell=Cell("ocm", "plancraft", "test.small", "scripted", None),
     seeds_done=3,
     seeds_planned=3,
+    seeds_in_cell=3,
     episodes_done=60,
     episodes_planned=60,
     retried=0,
@@ -31,7 +33,7 @@ def with_measure(name: str, value: Interval) -> CellResult:
 
 def drawn(*rows: CellResult, width: int = 100) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(as_rich(rows))
+    console.print(as_rich(rows, width))
     return console.export_text()
 
 
@@ -69,6 +71,47 @@ def test_what_all_rows_share_is_the_title() -> None:
     assert text.count("plancraft") == 1
     third = replace(ROW, cell=ROW.cell._replace(backbone="gpt-4.1-mini"))
     assert drawn(ROW, third).count("gpt-4.1-mini") >= 1
+
+
+def of(environment: str, method: str = "ocm", stratum: str | None = None) -> CellResult:
+    return replace(ROW, cell=ROW.cell._replace(method=method, environment=environment, stratum=stratum))
+
+
+def test_several_environments_are_sections_under_one_head() -> None:
+    rows = [of(world, method) for method in ("ocm", "react") for world in ("plancraft", "alfworld")]
+    words = [line.split()[0].strip("─") for line in drawn(*rows).splitlines() if line.strip()]
+    first = ["plancraft", "episodes", "method", "", "ocm", "3/3", "react", "3/3"]
+    assert words[:13] == [*first, "alfworld", "ocm", "3/3", "react", "3/3"]
+
+
+def test_strata_stand_above_all_of_them_together_one_section_per_method() -> None:
+    rows = [of("plancraft", m, s) for m in ("ocm", "react") for s in ("easy", "impossible", None)]
+    text = drawn(*rows)
+    assert "plancraft test.small · scripted · react" in text
+    lines = [line.split()[0] for line in text.splitlines() if "60/60" in line]
+    assert lines == ["easy", "impossible", "all"] * 2
+    assert "| ocm | plancraft test.small | all | scripted |" in as_markdown(rows)
+
+
+def test_a_stratum_of_some_seeds_is_marked() -> None:
+    row = replace(of("plancraft", stratum="hard"), seeds_done=1, seeds_planned=1)
+    assert "1/1 of 3" in drawn(row) and "1/1 of 3" in as_markdown([row])
+    assert any("n/m of k" in note for note in notes([row]))
+    assert not any("n/m of k" in note for note in notes([ROW]))
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_nothing_is_cut_off(width: int) -> None:
+    wide = {name: student_t_interval([10.0, 99.0, 60.0]) for name in ("malformed", "refused", "no_effect")}
+    crowded = {**ROW.measures, **wide, "invalid_actions": student_t_interval([0.0, 290.0])}
+    name = "inclined-plane-friction-unnamed_surfaces"
+    row = replace(of("scienceworld", "ocm-no-verification", name), measures=crowded, retried=3)
+    few = replace(row, episodes_done=1, seeds_done=1, seeds_planned=1)
+    text = drawn(row, few, width=width)
+    assert all(len(line) <= width for line in text.splitlines())
+    for part in (*re.findall(".+?[-_]|.+$", name), "[-9.7, 89.7]", "145.00", "3 retried", "incomplete"):
+        assert part in text
+    assert "1/1 of 3" in text and "…" not in text
 
 
 def test_the_stand_in_and_one_seed_are_named_as_such() -> None:

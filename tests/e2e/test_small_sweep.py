@@ -90,7 +90,7 @@ def test_every_reading_command_reads_it(small_sweep: Finished) -> None:
         (("knowledge", "show", chain, "objects.py", "--episode", 0), "```python"),
         (("knowledge", "diff", chain, "--", -1), "+++ objects.py"),
         (("results", "small"), "SR %"),
-        (("results", "small", "--by-stratum", "--format", "markdown"), "| stratum |"),
+        (("results", "small", "--strata", "--format", "markdown"), "| stratum |"),
         (("results", "small", "--format", "json"), '"success_rate"'),
         (("sql",), "episodes"),
         (("sql", "FROM episodes", "--format", "csv"), "sweep,chain,episode"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from flows.estimate import estimate_chain, total
@@ -58,6 +60,16 @@ def test_shuffled_order_is_a_permutation_that_depends_on_the_seed_alone() -> Non
     assert ordered(TASKS, "benchmark", 1) == TASKS
     assert ordered(TASKS, "shuffled", 1) == ordered(TASKS, "shuffled", 1) != ordered(TASKS, "shuffled", 2)
     assert sorted(ordered(TASKS, "shuffled", 1), key=lambda task: int(task.id)) == list(TASKS)
+
+
+def test_strata_are_planned_in_the_benchmarks_order_whatever_the_tasks() -> None:
+    world = {"name": "plancraft", "task_set": "test", "order": "shuffled", "limit": 3}
+    for chain in plan(spec(environments=[world], seeds=[0, 1]), {}).chains:
+        planned = {one.stratum: one.episodes for one in chain.strata}
+        assert list(planned) == ["easy", "medium", "hard", "impossible"]
+        assert {name: count for name, count in planned.items() if count} == Counter(
+            task.stratum for task in chain.tasks
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_store.lake.manifest import PlannedChain, read_manifest, write_manifest
+from knowledge_store.lake.manifest import PlannedChain, PlannedStratum, read_manifest, write_manifest
 from knowledge_store.lake.results import results_table
 from knowledge_store.lake.statistics import IntervalKind
 from knowledge_store.lake.writer import ChainWriter
@@ -99,7 +99,44 @@ def test_compaction_changes_no_number(tmp_path: Path) -> None:
     before = results_table(tmp_path, "demo"), results_table(tmp_path, "demo", by_stratum=True)
     ChainWriter(tmp_path, "demo", chain_id(keys[1]), keys[1]).compact()
     assert (results_table(tmp_path, "demo"), results_table(tmp_path, "demo", by_stratum=True)) == before
-    assert [row.cell.stratum for row in before[1]] == ["easy", "hard", "medium"]
+    assert [row.cell.stratum for row in before[1]] == ["easy", "hard", "medium", None]
+    assert before[1][-1:] == before[0]
+
+
+def test_strata_stand_in_the_manifests_order_with_what_was_planned(tmp_path: Path) -> None:
+    def planned(key: ChainKey, wins: str, **strata: int) -> PlannedChain:
+        order = tuple(PlannedStratum(name, strata.get(name, 0)) for name in ("hard", "medium", "easy", "no"))
+        return dataclasses.replace(play(tmp_path, key, wins), strata=order)
+
+    plan(
+        tmp_path,
+        planned(fake_key(seed=0), "+-++", easy=2, medium=1, hard=1),
+        planned(fake_key(seed=1), "-+", easy=1, medium=1),
+        planned(fake_key(seed=2), "-", easy=1, medium=1),
+    )
+    rows = results_table(tmp_path, "demo", by_stratum=True)
+    assert [
+        (row.cell.stratum, row.seeds_done, row.seeds_planned, row.seeds_in_cell, row.complete) for row in rows
+    ] == [
+        ("hard", 1, 1, 3, True),
+        ("medium", 2, 3, 3, False),
+        ("easy", 3, 3, 3, True),
+        (None, 3, 3, 3, True),
+    ]
+    hard, medium, easy, _ = (row.measures["success_rate"] for row in rows)
+    assert (hard.kind, hard.mean) == (IntervalKind.WITHIN_SEED, 1.0)
+    assert (medium.n, medium.mean) == (2, 0.5)
+    assert (easy.n, easy.mean) == (3, pytest.approx(1 / 3))
+    assert [row.episodes_planned for row in rows] == [1, 3, 4, 7]
+
+
+def test_a_stratum_that_has_not_begun_is_shown_incomplete(tmp_path: Path) -> None:
+    played = play(tmp_path, fake_key(), "+")
+    strata = (PlannedStratum("medium", 1), PlannedStratum("easy", 1))
+    plan(tmp_path, dataclasses.replace(played, episodes=2, strata=strata))
+    medium, easy, both = results_table(tmp_path, "demo", by_stratum=True)
+    assert (medium.episodes_done, medium.episodes_planned, medium.complete) == (0, 1, False)
+    assert easy.complete and not both.complete
 
 
 def test_a_manifest_keeps_the_first_runs_time(tmp_path: Path) -> None:
