@@ -18,7 +18,8 @@ done, and the episode ends. Success is the whole score. Validity: :mod:`envs.sci
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from envs.scienceworld import menus, package
@@ -80,13 +81,10 @@ class ScienceworldEnvironment:
         self._choices = self._steps = 0
         entry, variation = _variation(task)
         self._names = self._settings.names(electrical=entry.electrical)
-        try:
+        with self._closing_when_broken():
             simulator = self._started()
             goal = simulator.load(entry.name, variation, ",".join(self._names))
             self._last = simulator.step("look around")
-        except EnvironmentFault:
-            self.close()
-            raise
         return Observation(goal, self._last.text)
 
     def step(self, action: str) -> Step:
@@ -97,11 +95,8 @@ class ScienceworldEnvironment:
         """
         if self._last is None:
             raise EnvironmentFault("no task is running: call reset before step")
-        try:
+        with self._closing_when_broken():
             answer = self._answer(readable(action), self._last)
-        except EnvironmentFault:
-            self.close()
-            raise
         self._steps += 1
         self._choices = menus.choices(answer.text)
         done = answer.ended or self._steps >= self.step_limit
@@ -121,6 +116,15 @@ class ScienceworldEnvironment:
         if self._simulator is not None:
             self._simulator.close()
             self._simulator = None
+
+    @contextmanager
+    def _closing_when_broken(self) -> Iterator[None]:
+        """After a fault, or an interruption in mid-call, only a new simulator can be trusted."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _started(self) -> Simulator:
         if self._simulator is None:

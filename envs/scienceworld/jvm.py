@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import GatewayClient, GatewayParameters, JavaGateway, find_jar_path
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError
 
 from envs.scienceworld.package import jar
 from ocm.errors import EnvironmentFault
@@ -33,6 +33,8 @@ OPTIONS = (
     "-XX:MaxMetaspaceSize=128m",
     "-XX:ReservedCodeCacheSize=64m",
     "-XX:+UseSerialGC",
+    # the simulator would catch the error and go on with a broken world
+    "-XX:+ExitOnOutOfMemoryError",
     # the simulator iterates over sets of objects without a hash of their own: with the default identity
     # hash every play differs, with a constant one none does
     "-XX:+UnlockExperimentalVMOptions",
@@ -142,7 +144,7 @@ class _OneTry(GatewayClient):  # type: ignore[misc]
         connection = self._get_connection()
         try:
             answer: str = connection.send_command(command)
-        except Py4JNetworkError:
+        except BaseException:  # a connection whose answer is still to come must not be used again
             connection.close(reset=True)
             raise
         self._give_back_connection(connection)

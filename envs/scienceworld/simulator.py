@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from envs.scienceworld.jvm import Jvm, Py4JError
+from envs.scienceworld.validity import form
 from ocm.errors import EnvironmentFault
 
 _HEADING = "Task Description:\n"
@@ -72,12 +73,16 @@ class Simulator:
         answer = Answer(
             said, round(100 * self._call(self._server.getScore)), self._call(self._server.getCompleted)
         )
-        # an exception inside the simulator shows at the next input only, and for ever: ask at once
-        state = self._call(self._server.freeActionTaskDesc)
-        if state != self._description or said.startswith(_ERRORS):
-            broken = state if state != self._description else said
-            raise EnvironmentFault(f"ScienceWorld failed at {text!r}: {broken}; the episode starts again")
+        self._check(text, said)
         return answer
+
+    def _check(self, text: str, said: str) -> None:
+        # an exception inside the simulator does not show before the next input: ask at once
+        state: str = self._call(self._server.freeActionTaskDesc)
+        if state != self._description:
+            raise EnvironmentFault(f"ScienceWorld failed at {text!r}: {state}; the episode starts again")
+        if said.startswith(_ERRORS) and form(said) is None:
+            raise EnvironmentFault(f"ScienceWorld failed at {text!r}: {said}; the episode starts again")
 
     def close(self) -> None:
         """End the JVM. May be called again."""
