@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 
+from backbones.scripted.alfworld.player import AlfworldPlayer
 from backbones.scripted.dialogue import read_dialogue
 from backbones.scripted.manner import written
 from backbones.scripted.otherwise import answer
@@ -19,7 +20,7 @@ from ocm.types import Reply, Request, Usage
 
 MODEL = "scripted-rules-1"
 CHARS_PER_TOKEN = 4
-PLAYERS: tuple[Player, ...] = (PlancraftPlayer(),)
+PLAYERS: tuple[Player, ...] = (PlancraftPlayer(), AlfworldPlayer())
 """The environments that it plays; the first that knows goal and o0 of a prompt answers it."""
 
 
