@@ -5,7 +5,8 @@ Nothing of an environment is imported before it is created or its settings are l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -17,6 +18,10 @@ from envs.protocol import Environment
 from ocm.errors import Problem, SpecError
 from ocm.spec import Model
 from ocm.types import TaskRef
+
+Probe = Callable[[Sequence[str], random.Random], str]
+"""The next action, made from all observations so far (o0 first) and drawn from a generator. It knows no
+answers; at least half of its actions are valid ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,13 @@ class EnvironmentEntry:
     it in the driver, and the simulator starts at the first ``reset``."""
     memory_mb: int
     """What a host that plays it needs, simulator included: Ray reserves so much."""
+    probe: str | None = None
+    """A :data:`Probe`: what checks and measurements do in it. Without one, a check only resets."""
     strata: tuple[str, ...] = ()
     """The order of the strata in tables; those not named follow as they first appear in the task set."""
+    observation_characters: int = 400
+    """Mean length of an observation, for estimates of cost: what ``ocm tasks --check NAME --steps LIMIT``
+    says of its probe's play."""
 
 
 ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
@@ -53,6 +63,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             settings="envs.plancraft.settings:PlancraftSettings",
             factory="envs.plancraft.environment:PlancraftEnvironment",
             memory_mb=150,
+            probe="envs.plancraft.probe:probe",
             strata=("easy", "medium", "hard", "impossible"),
         ),
         EnvironmentEntry(
@@ -63,6 +74,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             settings="envs.scienceworld.settings:ScienceworldSettings",
             factory="envs.scienceworld.environment:ScienceworldEnvironment",
             memory_mb=550,
+            probe="envs.scienceworld.probe:probe",
         ),
         EnvironmentEntry(
             name="alfworld",
@@ -72,6 +84,15 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             settings="envs.alfworld.settings:AlfworldSettings",
             factory="envs.alfworld.environment:AlfworldEnvironment",
             memory_mb=350,
+            probe="envs.alfworld.probe:probe",
+            strata=(
+                "pick_and_place_simple",
+                "pick_clean_then_place_in_recep",
+                "pick_heat_then_place_in_recep",
+                "pick_cool_then_place_in_recep",
+                "look_at_obj_in_light",
+                "pick_two_obj_and_place",
+            ),
         ),
     )
 }
@@ -92,6 +113,12 @@ def entry(name: str) -> EnvironmentEntry:
         return ENVIRONMENTS[name]
     close = get_close_matches(name, ENVIRONMENTS, n=3, cutoff=0.4) or sorted(ENVIRONMENTS)
     raise SpecError(f"unknown environment {name!r}: did you mean {' or '.join(close)}? `ocm tasks` lists all")
+
+
+def probe(entry: EnvironmentEntry) -> Probe | None:
+    """The function that the entry names, or None."""
+    found: Probe | None = _load(entry.probe) if entry.probe else None
+    return found
 
 
 def strata(name: str, tasks: Iterable[TaskRef]) -> tuple[str, ...]:

@@ -6,21 +6,20 @@ import random
 import re
 from collections.abc import Sequence
 
-_ROOM = "This room is called"
+_PLACE = re.compile(r"This [a-z ]+ is called the ")
 _THING = re.compile(r"^\t(?:an? )?(?:substance called )?([a-z ]+)", re.MULTILINE)
 _DOOR = re.compile(r"^\tA door to the ([a-z ]+) ", re.MULTILINE)
 
 
 def probe(seen: Sequence[str], draw: random.Random) -> str:
-    """Look at, take or open what the last description of a room names, or go on to another room.
+    """Look at, take or open what the last description of a place names, or go on to another room.
 
     It never focuses, which could end the task.
     """
-    room = next(text for text in reversed(seen) if text.startswith(_ROOM))
-    things = [thing.strip() for thing in _THING.findall(room)]
-    doors = _DOOR.findall(room)
-    verbs = ("look at", "look in", "pick up", "open", "activate")
-    choices = ["look around", "look around", "inventory", *(f"{draw.choice(verbs)} {one}" for one in things)]
-    for door in doors:
-        choices += [f"open door to {door}", f"go to {door}"]
-    return draw.choice(choices)
+    if seen[-1].startswith("You move to the"):
+        return "look around"
+    place = next(text for text in reversed(seen) if _PLACE.match(text))
+    verbs = draw.choices(("look at", "look in", "pick up", "open", "activate"), (6, 1, 2, 1, 1), k=99)
+    things = [f"{verb} {thing.strip()}" for verb, thing in zip(verbs, _THING.findall(place), strict=False)]
+    doors = [f"{verb} {door}" for door in _DOOR.findall(place) for verb in ("open door to", "go to")]
+    return draw.choice(["look around", "inventory", *things, *doors])
