@@ -23,7 +23,9 @@ def test_every_entry_has_settings_with_descriptions_and_its_default_task_set() -
         fields = registry.settings_model(name).model_fields
         assert all(field.description for field in fields.values())
         entry = registry.entry(name)
-        assert entry.summary and registry.create(name, {}).tasks(entry.default_task_set)
+        assert entry.summary and entry.default_task_set in entry.task_sets
+        if name != "alfworld":  # needs an extra and a data set; see test_alfworld.py
+            assert registry.create(name, {}).tasks(entry.default_task_set)
 
 
 def test_an_unknown_name_suggests_the_closest() -> None:

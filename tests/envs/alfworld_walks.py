@@ -1,0 +1,96 @@
+"""Seeded random walks through ALFWorld games: half of the actions are possible, half are mistakes.
+
+A mistake is what models do: a template with things that are there but not in reach, an object where a
+receptacle should be, the verb of older versions, capitals, prose.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from envs.alfworld.engine import Scene
+from envs.alfworld.environment import AlfworldEnvironment
+from ocm.types import Step, TaskRef
+
+STEPS = 40
+_NAME = re.compile(r"[a-z]+ \d+")
+_ONE = ("go to", "open", "close", "examine", "use")
+_TWO = (
+    ("take", "from"),
+    ("move", "to"),
+    ("heat", "with"),
+    ("clean", "with"),
+    ("cool", "with"),
+    ("slice", "with"),
+)
+_ODD = (
+    "",
+    "  ",
+    "think: where is it?",
+    "Look",
+    "LOOK",
+    "look around",
+    "go to the nearest cabinet",
+    "go  to drawer 1",
+    "goto drawer 1",
+    "put apple 1 in/on countertop 1",
+    "open drawer 1\nopen drawer 2",
+    "open",
+    "take apple 1",
+    "take apple from table",
+    "move to sinkbasin 1",
+    "examine",
+    " inventory ",
+    "help me",
+    "wait",
+    "\x00",
+    "look\x1b[2J",
+    "öffne schublade 1",
+    "🥔",
+    "go to " + "very far " * 2000,
+)
+
+
+class Moved(NamedTuple):
+    """One action of a walk: what there was before it, and its outcome."""
+
+    before: Scene
+    step: Step
+
+
+def wander(
+    environment: AlfworldEnvironment, task: TaskRef, draw: random.Random, steps: int = STEPS
+) -> Iterator[Moved]:
+    """Play a game at random; ends early where it is won."""
+    environment.reset(task)
+    for _ in range(steps):
+        before = environment._scene
+        assert before is not None
+        step = environment.step(choose(before, draw))
+        yield Moved(before, step)
+        if step.done:
+            return
+
+
+def choose(scene: Scene, draw: random.Random) -> str:
+    """The next action."""
+    kind = draw.random()
+    if kind < 0.5:
+        return draw.choice(sorted(scene.commands))
+    if kind < 0.6:
+        return draw.choice(_ODD)
+    receptacles = sorted(scene.receptacles)
+    things = sorted(set(_NAME.findall(" ".join(sorted(scene.commands)))) | scene.receptacles)
+    if kind < 0.8:
+        return f"{draw.choice(_ONE)} {draw.choice(things)}"
+    if kind < 0.9:
+        return f"{draw.choice(_ONE)} {draw.choice(_near(scene, receptacles))}"
+    verb, link = draw.choice(_TWO)
+    return f"{verb} {draw.choice(things)} {link} {draw.choice(_near(scene, things))}"
+
+
+def _near(scene: Scene, things: Sequence[str]) -> Sequence[str]:
+    return [thing for thing in things if f"examine {thing}" in scene.commands] or things
