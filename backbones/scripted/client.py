@@ -13,6 +13,7 @@ from backbones.scripted.otherwise import answer
 from backbones.scripted.plancraft.player import PlancraftPlayer
 from backbones.scripted.player import Player
 from backbones.scripted.report import read_report
+from backbones.scripted.scienceworld.player import ScienceworldPlayer
 from backbones.scripted.updating import update
 from ocm.identity import derive_seed, sha256
 from ocm.spec import ScriptedBackbone
@@ -20,7 +21,7 @@ from ocm.types import Reply, Request, Usage
 
 MODEL = "scripted-rules-1"
 CHARS_PER_TOKEN = 4
-PLAYERS: tuple[Player, ...] = (PlancraftPlayer(), AlfworldPlayer())
+PLAYERS: tuple[Player, ...] = (PlancraftPlayer(), AlfworldPlayer(), ScienceworldPlayer())
 """The environments that it plays; the first that knows goal and o0 of a prompt answers it."""
 
 
