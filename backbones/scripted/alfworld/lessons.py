@@ -72,7 +72,7 @@ class Lesson:
     def changes(self) -> Iterator[tuple[str, str]]:
         """Verb, kind of place: changes that had an effect."""
         for place, verbs in self.world.treats.items():
-            yield from ((verb, place) for verb in sorted(verbs))
+            yield from ((verb, kind_of(place)) for verb in sorted(verbs))
 
     def opened(self) -> Iterator[str]:
         """Kinds of places that were found closed and were opened."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
+from backbones.scripted.alfworld.astray import astray
 from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Facts, together
 from backbones.scripted.alfworld.goals import Goal, goal_in
 from backbones.scripted.alfworld.memory import facts_in, worth_reading
@@ -67,7 +68,8 @@ def decide(scene: Scene) -> Move:
     if scene.to_read:
         return Move("My notes may help here.", f"Inspect[{', '.join(scene.to_read)}]")
     moves = (*_forward(scene), *_wander(scene))
-    return next((move for move in moves if move.text not in scene.world.vain), moves[-1])
+    move = next((move for move in moves if move.text not in scene.world.vain), moves[-1])
+    return astray(move, scene.world, scene.seed)
 
 
 def _forward(scene: Scene) -> Iterator[Move]:

@@ -12,8 +12,14 @@ from backbones.scripted.alfworld.world import World
 
 UNKNOWN = 0.08
 """The share of a kind of place where a thing was never seen, beside those where it was."""
+PASSES_BY = 0.6
+"""Share of closed places that it does not open while there are others, as long as it never opened one."""
 UNREACHABLE = 2
 """Failures to go to a place after which it is left alone."""
+
+
+SPAN = 6
+"""Actions after which it has forgotten that it looked into a place: its attention is short."""
 
 
 def search_order(world: World, item: str, facts: Facts, seed: int) -> list[str]:
@@ -22,38 +28,51 @@ def search_order(world: World, item: str, facts: Facts, seed: int) -> list[str]:
     total = sum(seen.values())
     instances = Counter(map(kind_of, world.places))
 
+    block = world.clock // SPAN
+
     def worth(place: str) -> float:
         kind = kind_of(place)
         share = seen.get(kind, 0) / total / instances[kind] if total else 0.0
-        cost = 2 if world.closed.get(place, facts.of(kind).can_close) else 1
-        return (UNKNOWN / len(world.places) + share) / cost * jitter(seed, place)
+        cost = (not world.is_at(place)) + world.closed.get(place, facts.of(kind).can_close)
+        return (UNKNOWN / len(world.places) + share) / max(1, cost) * jitter(seed, f"{place} {block}")
 
+    places = (place for place in world.places if _is_open_question(world, place))
     return sorted(
-        (place for place in world.places if _is_open_question(world, place)), key=worth, reverse=True
+        places, key=lambda place: (not _passes_by(world, place, facts, seed), worth(place)), reverse=True
     )
 
 
+def _passes_by(world: World, place: str, facts: Facts, seed: int) -> bool:
+    """Whether it leaves a closed place closed, as it does where it was never seen to hide something."""
+    is_new = not facts.of(kind_of(place)).can_close
+    return is_new and world.closed.get(place, False) and habit(seed, place, PASSES_BY)
+
+
 def _is_open_question(world: World, place: str) -> bool:
-    if place in world.things:
+    if world.clock - world.looked.get(place, -SPAN) < SPAN:
         return False
     ways = (f"go to {place}", f"examine {place}", f"open {place}")
     return world.refused.get(ways[0], 0) < UNREACHABLE and not any(way in world.vain for way in ways)
 
 
 def treating_places(world: World, verb: str, facts: Facts, seed: int) -> list[str]:
-    """Places to try a change at, one per kind: those that work, then those of which nothing is known."""
-    failed = {kind for kind, verbs in world.fails.items() if verb in verbs}
-    works, useless = facts.treating(verb) - failed, facts.failing(verb) | failed
-    places: dict[str, str] = {}
-    for place in sorted(world.places, key=lambda place: (not world.is_at(place), jitter(seed, place))):
-        if f"go to {place}" not in world.vain or world.is_at(place):
-            places.setdefault(kind_of(place), place)
-    known = [kind for kind in places if kind in works]
-    rest = sorted(
-        (kind for kind in places if kind not in works and kind not in useless),
-        key=lambda kind: jitter(seed, f"{verb} with {kind}"),
+    """Places to try a change at: those that are known to work, then those of which nothing is known.
+
+    That a change fails at one place says nothing of its kind before it is in the memory.
+    """
+    works, useless = facts.treating(verb), facts.failing(verb)
+
+    def rank(place: str) -> tuple[bool, bool, float]:
+        return kind_of(place) not in works, not world.is_at(place), jitter(seed, f"{verb} with {place}")
+
+    return sorted(
+        (
+            place
+            for place in world.places
+            if verb not in world.fails.get(place, ()) and kind_of(place) not in useless
+        ),
+        key=rank,
     )
-    return [places[kind] for kind in (*known, *rest)]
 
 
 @lru_cache(maxsize=16384)

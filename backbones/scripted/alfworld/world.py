@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,8 +41,13 @@ class World:
     changed: dict[str, set[str]] = field(default_factory=dict)
     """Thing -> verbs that had an effect on it."""
     treats: dict[str, set[str]] = field(default_factory=dict)
-    """Kind of place -> verbs that had an effect there."""
+    """Place -> verbs that had an effect there."""
     fails: dict[str, set[str]] = field(default_factory=dict)
+    """Place -> verbs that had none, on a thing that was carried there."""
+    clock: int = 0
+    """Actions so far."""
+    looked: dict[str, int] = field(default_factory=dict)
+    """Place -> when its things were last seen."""
     vain: set[str] = field(default_factory=set)
     """Actions without effect, since something last changed."""
     refused: dict[str, int] = field(default_factory=dict)
@@ -72,10 +77,15 @@ class World:
                 is_place=True,
                 seen=seen.get(name, {}),
                 can_close=any(kind_of(place) == name for place in self.closed),
-                treats=frozenset(self.treats.get(name, ())),
-                fails=frozenset(self.fails.get(name, ())),
+                treats=_verbs(self.treats, name),
+                fails=_verbs(self.fails, name) - _verbs(self.treats, name),
             )
         return Facts(kinds, frozenset(self.in_vain))
+
+
+def _verbs(at: Mapping[str, set[str]], kind: str) -> frozenset[str]:
+    """What holds of any place of a kind."""
+    return frozenset(verb for place, verbs in at.items() if kind_of(place) == kind for verb in verbs)
 
 
 def world_in(goal: Goal, places: tuple[str, ...], events: Iterable[Event]) -> World:
@@ -90,6 +100,7 @@ def world_in(goal: Goal, places: tuple[str, ...], events: Iterable[Event]) -> Wo
 
 
 def _hear(world: World, action: str, told: Told) -> None:
+    world.clock += 1
     if told.nothing:
         _note_failure(world, action)
         return
@@ -116,7 +127,7 @@ def _note_failure(world: World, action: str) -> None:
     world.refused[action] = world.refused.get(action, 0) + 1
     tried = treatment_in(action)
     if tried and tried.thing in world.held and world.is_at(tried.place):
-        world.fails.setdefault(kind_of(tried.place), set()).add(tried.verb)
+        world.fails.setdefault(tried.place, set()).add(tried.verb)
     verb, _, rest = action.partition(" ")
     if verb == "put":
         world.in_vain.add(PUT)
@@ -136,6 +147,7 @@ def _note_sight(world: World, sight: Sight) -> None:
         unmoved = tuple(thing for thing in sight.things if thing not in world.moved)
         world.first.setdefault(sight.place, unmoved)
         world.things[sight.place] = list(sight.things)
+        world.looked[sight.place] = world.clock
 
 
 def _note_taken(world: World, deed: Deed) -> None:
@@ -157,8 +169,7 @@ def _note_put(world: World, deed: Deed) -> None:
 
 def _note_changed(world: World, deed: Deed) -> None:
     world.changed.setdefault(deed.thing, set()).add(deed.verb)
-    world.treats.setdefault(kind_of(deed.place), set()).add(deed.verb)
-    world.fails.get(kind_of(deed.place), set()).discard(deed.verb)
+    world.treats.setdefault(deed.place, set()).add(deed.verb)
 
 
 def _note_examined(world: World, action: str) -> None:
