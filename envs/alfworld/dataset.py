@@ -8,7 +8,7 @@ fills.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envs.alfworld.game import FILE_NAME, is_solvable, task_type
@@ -39,14 +39,19 @@ def game_ids(task_set: str, data: Path) -> Sequence[str]:
         SpecError: the data set is not there, or a game in it is damaged.
     """
     folder = data / LAYOUT / task_set
-    found = [path for path in folder.glob(f"*/*/{FILE_NAME}") if task_type(_id(path, folder))]
     try:
-        ids = sorted(_id(path, folder) for path in found if is_solvable(path))
+        ids = sorted(_id(path, folder) for path in _files(folder) if is_solvable(path))
     except (OSError, ValueError) as error:
         raise SpecError(f"ALFWorld's data set is damaged: {error}; run: ocm data alfworld --force") from None
     if not ids:
         raise SpecError(f"ALFWorld's games of {task_set} are not in {data}; {MEND}")
     return ids
+
+
+def games_there(data: Path) -> Mapping[str, int]:
+    """The number of game files by task set, for those that are there; nothing is read."""
+    found = {task_set: _files(data / LAYOUT / task_set) for task_set in TASK_SETS}
+    return {task_set: len(files) for task_set, files in found.items() if files}
 
 
 def game_file(task_set: str, game_id: str, data: Path) -> Path | None:
@@ -56,6 +61,10 @@ def game_file(task_set: str, game_id: str, data: Path) -> Path | None:
         return None
     path = data / LAYOUT / task_set / game_id / FILE_NAME
     return path if path.is_file() else None
+
+
+def _files(folder: Path) -> Sequence[Path]:
+    return [path for path in folder.glob(f"*/*/{FILE_NAME}") if task_type(_id(path, folder))]
 
 
 def _id(path: Path, folder: Path) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from envs.alfworld.game import Game
-from envs.alfworld.package import NOT_INSTALLED
+from envs.alfworld.package import NOT_INSTALLED, without_traces
 from envs.alfworld.patches import apply_patches, forget_propositions, without_planner
 from ocm.errors import SpecError
 
@@ -55,7 +55,7 @@ class Engine:
             SpecError: ALFWorld is not installed.
         """
         try:
-            with _environment_kept():
+            with without_traces():
                 import textworld
                 from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
                 from textworld.envs.pddl import PddlEnv
@@ -112,19 +112,6 @@ def take_engine() -> Engine:
 def give_back(engine: Engine) -> None:
     """Let the next one have it; its game is over."""
     _idle.append(engine)
-
-
-@contextmanager
-def _environment_kept() -> Iterator[None]:
-    """Importing ``alfworld`` makes the folder that ``ALFWORLD_DATA`` names, and sets the variable."""
-    before = os.environ.get("ALFWORLD_DATA")
-    os.environ["ALFWORLD_DATA"] = tempfile.gettempdir()
-    try:
-        yield
-    finally:
-        del os.environ["ALFWORLD_DATA"]
-        if before is not None:
-            os.environ["ALFWORLD_DATA"] = before
 
 
 @contextmanager

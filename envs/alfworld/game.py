@@ -37,9 +37,24 @@ def read_game(path: Path) -> Game:
         OSError: the file cannot be read.
         ValueError: it is no such file.
     """
-    data = json.loads(path.read_text("utf-8"))
+    try:
+        return parse_game(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def parse_game(content: bytes) -> Game:
+    """The game in the content of a ``game.tw-pddl``.
+
+    Raises:
+        ValueError: it is no such content.
+    """
+    try:
+        data = json.loads(content)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
     if not isinstance(data, dict) or not all(isinstance(data.get(key), str) for key in Game._fields):
-        raise ValueError(f"{path} is no game: it lacks one of {', '.join(Game._fields)}")
+        raise ValueError(f"it lacks one of {', '.join(Game._fields)}")
     return Game(*(data[key] for key in Game._fields))
 
 

@@ -5,6 +5,10 @@ Importing it takes two seconds, makes a folder in the user's home and sets ``ALF
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -50,6 +54,19 @@ def grammar() -> str:
         SpecError: the package is not installed.
     """
     return _data_file("alfred.twl2")
+
+
+@contextmanager
+def without_traces() -> Iterator[None]:
+    """For importing ``alfworld``, which makes the folder that ``ALFWORLD_DATA`` names, and sets it."""
+    before = os.environ.get("ALFWORLD_DATA")
+    os.environ["ALFWORLD_DATA"] = tempfile.gettempdir()
+    try:
+        yield
+    finally:
+        del os.environ["ALFWORLD_DATA"]
+        if before is not None:
+            os.environ["ALFWORLD_DATA"] = before
 
 
 def _data_file(name: str) -> str:

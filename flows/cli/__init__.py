@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "digest": ("flows.cli.digest:digest", "Hashes of trajectories and memories, to compare two runs."),
     "methods": ("flows.cli.methods:methods", "List the methods and their settings."),
     "tasks": ("flows.cli.tasks:tasks", "List the tasks of an environment."),
+    "data": ("flows.cli.data:data", "Get the data set of an environment that needs one."),
     "mlflow": ("flows.cli.mlflow:mlflow", "Bring MLflow up to date with the lake."),
     "doctor": ("flows.cli.doctor:doctor", "Say what this machine offers: sandbox, packages, services."),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from envs.alfworld import dataset
+from envs.alfworld.archive import take
 
 ARCHIVE = "OCM_TEST_ALFWORLD_ARCHIVE"
 """Names an archive of the data set, for tests only."""
@@ -20,8 +21,6 @@ needs_alfworld = pytest.mark.skipif(
 
 def real_data(folder: Path) -> Path | None:
     """The data set: from the archive, unpacked into ``folder``, or as it is installed; None: neither."""
-    from envs.alfworld.archive import take
-
     archive = os.environ.get(ARCHIVE)
     if archive:
         take(Path(archive), folder / "alfworld")

@@ -1,4 +1,5 @@
-"""Seeded random walks through ALFWorld games: half of the actions are possible, half are mistakes.
+"""Seeded random walks through ALFWorld games: half of the actions are possible, half are mistakes, and
+one in ten is the last one again.
 
 A mistake is what models do: a template with things that are there but not in reach, an object where a
 receptacle should be, the verb of older versions, capitals, prose.
@@ -66,10 +67,12 @@ def wander(
 ) -> Iterator[Moved]:
     """Play a game at random; ends early where it is won."""
     environment.reset(task)
+    action = "look"
     for _ in range(steps):
         before = environment._scene
         assert before is not None
-        step = environment.step(choose(before, draw))
+        step = environment.step(action if draw.random() < 0.1 else choose(before, draw))
+        action = step.action
         yield Moved(before, step)
         if step.done:
             return
@@ -79,7 +82,7 @@ def choose(scene: Scene, draw: random.Random) -> str:
     """The next action."""
     kind = draw.random()
     if kind < 0.5:
-        return draw.choice(sorted(scene.commands))
+        return _possible(scene, draw)
     if kind < 0.6:
         return draw.choice(_ODD)
     receptacles = sorted(scene.receptacles)
@@ -90,6 +93,12 @@ def choose(scene: Scene, draw: random.Random) -> str:
         return f"{draw.choice(_ONE)} {draw.choice(_near(scene, receptacles))}"
     verb, link = draw.choice(_TWO)
     return f"{verb} {draw.choice(things)} {link} {draw.choice(_near(scene, things))}"
+
+
+def _possible(scene: Scene, draw: random.Random) -> str:
+    """Any verb is as likely as any other, though there are many places to go to."""
+    verb = draw.choice(sorted({command.partition(" ")[0] for command in scene.commands}))
+    return draw.choice(sorted(command for command in scene.commands if command.partition(" ")[0] == verb))
 
 
 def _near(scene: Scene, things: Sequence[str]) -> Sequence[str]:
