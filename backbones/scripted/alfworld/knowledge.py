@@ -7,6 +7,7 @@ what was seen of it. A procedure exercises one observation.
 from __future__ import annotations
 
 import builtins
+import json
 import keyword
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -208,15 +209,20 @@ def open_procedure(place: str) -> str:
 def _tables(kind: Kind, indent: str = "") -> str:
     lines = []
     if kind.seen:
-        lines.append(
-            f"seen = {{{', '.join(f'{place!r}: {n}' for place, n in _ranked(kind))}}}".replace("'", '"')
-        )
+        lines.append(f"seen = {json.dumps(dict(_ranked(kind)))}")
     if kind.can_close:
         lines.append("can_close = True")
-    for name, verbs in (("treats", kind.treats), ("fails", kind.fails)):
-        if verbs:
-            lines.append(f"{name} = ({', '.join(f'{chr(34)}{verb}{chr(34)}' for verb in sorted(verbs))},)")
+    lines += [
+        f"{name} = {_tuple(verbs)}"
+        for name, verbs in (("treats", kind.treats), ("fails", kind.fails))
+        if verbs
+    ]
     return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def _tuple(verbs: Collection[str]) -> str:
+    listed = ", ".join(json.dumps(verb) for verb in sorted(verbs))
+    return f"({listed},)" if len(verbs) == 1 else f"({listed})"
 
 
 def _ranked(kind: Kind) -> list[tuple[str, int]]:

@@ -49,10 +49,12 @@ def _passes_by(world: World, place: str, facts: Facts, seed: int) -> bool:
 
 
 def _is_open_question(world: World, place: str) -> bool:
-    if world.clock - world.looked.get(place, -SPAN) < SPAN:
+    if world.clock - world.looked.get(place, -SPAN) < SPAN or world.vain & {
+        f"examine {place}",
+        f"open {place}",
+    }:
         return False
-    ways = (f"go to {place}", f"examine {place}", f"open {place}")
-    return world.refused.get(ways[0], 0) < UNREACHABLE and not any(way in world.vain for way in ways)
+    return world.refused.get(f"go to {place}", 0) < UNREACHABLE
 
 
 def treating_places(world: World, verb: str, facts: Facts, seed: int) -> list[str]:
