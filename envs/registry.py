@@ -64,6 +64,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             factory="envs.plancraft.environment:PlancraftEnvironment",
             memory_mb=150,
             probe="envs.plancraft.probe:probe",
+            observation_characters=680,
             strata=("easy", "medium", "hard", "impossible"),
         ),
         EnvironmentEntry(
@@ -75,6 +76,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             factory="envs.scienceworld.environment:ScienceworldEnvironment",
             memory_mb=550,
             probe="envs.scienceworld.probe:probe",
+            observation_characters=105,
         ),
         EnvironmentEntry(
             name="alfworld",
@@ -85,6 +87,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             factory="envs.alfworld.environment:AlfworldEnvironment",
             memory_mb=350,
             probe="envs.alfworld.probe:probe",
+            observation_characters=55,
             strata=(
                 "pick_and_place_simple",
                 "pick_clean_then_place_in_recep",

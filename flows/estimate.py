@@ -1,7 +1,8 @@
 """What a sweep is expected to cost, before anything runs. Pure arithmetic, assumptions in sight.
 
-Nothing is measured here. The assumptions are round numbers for text environments; the upper bound
-takes every step, every inspect and every repair that the settings allow.
+Rules and step limit are the environment's own, and the length of its observations was measured (its
+registry entry). The rest is assumed, in round numbers; the upper bound takes every step, every inspect and
+every repair that the settings allow.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backbones.prices import cost, prices_of
+from envs import registry as environments
 from flows.planning import ChainPlan
+from knowledge_store.index import CHARS_PER_TOKEN, estimate_tokens
 from ocm.spec import OpenAIBackbone
 from ocm.types import Usage
 
@@ -23,13 +26,17 @@ class Assumptions:
     """Share of the step limit that an episode takes on average."""
     inspects: float = 3.0
     corrections: float = 0.3
-    system_tokens: int = 900
+    instruction_tokens: int = 150
+    """The acting prompt without rules and memory."""
     memory_tokens: int = 3_000
     """Level 0 in the acting prompt, on average over a chain; methods without memory have none."""
-    turn_tokens: int = 350
-    """What one step adds to the dialogue: reply and observation."""
     reply_tokens: int = 90
-    learn_prompt_tokens: int = 12_000
+    frame_tokens: int = 20
+    """What stands around an observation in the dialogue."""
+    learn_tokens: int = 2_000
+    """A reflection's or an update's prompt without memory and trajectory: instructions, plan, source."""
+    trajectory_tokens_at_most: int = 12_000
+    """Of a longer episode, the middle is left out."""
     reflect_reply_tokens: int = 500
     update_reply_tokens: int = 1_500
     repairs: float = 0.3
@@ -58,15 +65,19 @@ def estimate_chain(chain: ChainPlan, assumed: Assumptions = ASSUMED) -> Estimate
     inspects = assumed.inspects if learns and settings.get("disclosure") == "progressive" else 0.0
     steps = assumed.steps_share * chain.step_limit
     turns = steps + inspects + assumed.corrections
-    head = assumed.system_tokens + (assumed.memory_tokens if learns else 0)
-    prompt = turns * head + assumed.turn_tokens * turns * (turns - 1) / 2
+    turn = turn_tokens(chain.key.environment, assumed)
+    head = (
+        assumed.instruction_tokens + estimate_tokens(chain.rules) + (assumed.memory_tokens if learns else 0)
+    )
+    prompt = turns * head + turn * turns * (turns - 1) / 2
     completion = turns * assumed.reply_tokens
     calls = turns
     if learns:
         reflections = 1.0 if settings.get("reflection", True) else 0.0
         updates = 1 + (assumed.repairs if settings.get("verification", True) else 0.0)
         calls += reflections + updates
-        prompt += (reflections + updates) * assumed.learn_prompt_tokens
+        trajectory = min(turns * turn, assumed.trajectory_tokens_at_most)
+        prompt += (reflections + updates) * (assumed.learn_tokens + assumed.memory_tokens + trajectory)
         completion += reflections * assumed.reflect_reply_tokens + updates * assumed.update_reply_tokens
     return Estimate(
         calls * episodes,
@@ -75,6 +86,16 @@ def estimate_chain(chain: ChainPlan, assumed: Assumptions = ASSUMED) -> Estimate
         completion * episodes,
         _cost(chain, prompt * episodes, completion * episodes),
     )
+
+
+def turn_tokens(environment: str, assumed: Assumptions = ASSUMED) -> float:
+    """What one turn adds to the dialogue: a reply and an observation.
+
+    Raises:
+        SpecError: unknown environment.
+    """
+    observation = environments.entry(environment).observation_characters / CHARS_PER_TOKEN
+    return assumed.reply_tokens + assumed.frame_tokens + observation
 
 
 def _calls_at_most(chain: ChainPlan) -> int:

@@ -17,7 +17,7 @@ from flows.cli.options import spec_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(spec: Path, as_json: bool) -> None:
     """Print the chains of SPEC, the calls it will take and an estimate of its cost. Runs nothing."""
-    from flows.estimate import ASSUMED, estimate_chain, total
+    from flows.estimate import ASSUMED, estimate_chain, total, turn_tokens
     from flows.planning import plan as expand
     from flows.spec_file import load_spec
 
@@ -45,9 +45,11 @@ def plan(spec: Path, as_json: bool) -> None:
         f"(at most {everything.calls_at_most:,}), {everything.prompt_tokens / 1e6:,.2f} M tokens in and "
         f"{everything.completion_tokens / 1e6:,.2f} M out, cost {dollars(everything.cost)}"
     )
+    worlds = dict.fromkeys(world.name for world in expanded.spec.environments)
+    turns = ", ".join(f"{turn_tokens(name):.0f} a turn in {name}" for name in worlds)
     click.echo(
         f"An estimate, not a measurement: it assumes {ASSUMED.steps_share:.0%} of the step limit, "
-        f"{ASSUMED.reply_tokens} tokens a reply, {ASSUMED.turn_tokens} a turn, and no cache discount; "
+        f"{ASSUMED.reply_tokens} tokens a reply, {turns}, and no cache discount; "
         "--json prints all assumptions."
     )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from envs import registry as environments
 from flows.estimate import estimate_chain, total
 from flows.planning import ordered, plan
 from flows.spec_file import parse_spec
@@ -118,6 +120,17 @@ def test_react_neither_inspects_nor_learns() -> None:
     ocm, react = plan(spec(methods=["ocm", "react"], seeds=[0]), {}).chains
     assert estimate_chain(react).calls < estimate_chain(ocm).calls
     assert estimate_chain(react).cost == 0.0
+
+
+def test_longer_observations_longer_rules_and_more_steps_cost_more() -> None:
+    chain = plan(spec(), {}).chains[0]
+    wordy = replace(environments.entry("plancraft"), observation_characters=2_000)
+    before = estimate_chain(chain).prompt_tokens
+    assert estimate_chain(replace(chain, rules="x" * 8_000)).prompt_tokens > before
+    assert estimate_chain(replace(chain, step_limit=100)).prompt_tokens > 3 * before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environments, "ENVIRONMENTS", {"plancraft": wordy})
+        assert estimate_chain(chain).prompt_tokens > before
 
 
 @pytest.mark.parametrize("second", [{"limit": 2}, {"settings": {"search": False}}, {"order": "shuffled"}])
