@@ -19,6 +19,8 @@ RESET_REFUSED = "Resetting the task is not allowed."
 """Ours: the simulator would do it."""
 MAX_LENGTH = 500
 """Characters; four times the longest action that the simulator itself proposes."""
+_BLANKS = re.compile(r"\s+", re.ASCII)
+"""Java's white space."""
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
@@ -62,7 +64,7 @@ def readable(action: str) -> str | None:
     Things have ASCII names (tested), so nothing else can be understood; and some other letters turn
     into ASCII when they are lower-cased.
     """
-    text = " ".join(action.split())
+    text = _BLANKS.sub(" ", action).strip()
     return text if len(text) <= MAX_LENGTH and text.isascii() and text.isprintable() else None
 
 

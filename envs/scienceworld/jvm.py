@@ -16,6 +16,8 @@ import select
 import shutil
 import subprocess
 import time
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,8 @@ _OVERRIDES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Environment variables that could undo :data:`OPTIONS`."""
 _GREETING = re.compile(r"^(\d+)\r?\n(\S+)\r?\n", re.MULTILINE)
 """The gateway's port and its token; warnings of the JVM may come before."""
+_MOST_OUTPUT = 65536
+"""Bytes before the greeting."""
 _START_SECONDS = 120.0
 _REPLY_SECONDS = 120.0
 """A step takes milliseconds, the first load in a new JVM a second or two."""
@@ -73,9 +77,12 @@ class Jvm:
         Raises:
             EnvironmentFault: no Java, one that does not start, or one that is not deterministic.
         """
-        self._process = _launch(java())
+        process = _launch(java())
+        self.pid = process.pid
+        # a forgotten Popen is kept by its module until the process ends, and with it the open input
+        self._end = weakref.finalize(self, _end, process)
         try:
-            port, token = _greeting(self._process, start_seconds)
+            port, token = _greeting(process, start_seconds)
             self.gateway = _Gateway(
                 gateway_parameters=GatewayParameters(port=port, auth_token=token, read_timeout=reply_seconds)
             )
@@ -84,20 +91,12 @@ class Jvm:
             self.kill()
             raise
 
-    @property
-    def pid(self) -> int:
-        """The process's id."""
-        return self._process.pid
-
     def kill(self) -> None:
         """End it at once, whatever it does. May be called again."""
         gateway: Any = getattr(self, "gateway", None)
         if gateway is not None:
             gateway.disconnect()
-        self._process.kill()
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._end()
 
     def _check(self) -> None:
         try:
@@ -189,21 +188,36 @@ def _launch(executable: Path) -> subprocess.Popen[bytes]:
         ) from error
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+
+
 def _greeting(process: subprocess.Popen[bytes], seconds: float) -> tuple[int, str]:
     """The gateway's port and token. Its output is closed then: what the simulator prints goes nowhere."""
     assert process.stdout is not None
-    deadline = time.monotonic() + seconds
     output = b""
     with process.stdout as pipe:
-        while not (found := _GREETING.search(output.decode("utf-8", "replace"))):
-            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
-                raise EnvironmentFault(f"the JVM was not up after {seconds:g} s; is the machine overloaded?")
-            chunk = os.read(pipe.fileno(), 4096)
-            if not chunk:
-                said = output.decode("utf-8", "replace").strip()[:1000]
-                raise EnvironmentFault(
-                    f"{java()} ended at its start, saying {said!r}; mend it or take it off PATH"
-                )
+        for chunk in _chunks(pipe.fileno(), seconds):
             output += chunk
-    return int(found[1]), found[2]
+            found = _GREETING.search(output.decode("utf-8", "replace"))
+            if found:
+                return int(found[1]), found[2]
+            if not chunk or len(output) > _MOST_OUTPUT:
+                said = output[:1000].decode("utf-8", "replace").strip()
+                raise EnvironmentFault(
+                    f"{java()} does not start, saying {said!r}; mend it or take it off PATH"
+                )
+    raise EnvironmentFault(
+        f"{java()} was not up after {seconds:g} s; mend it, take it off PATH, or give the machine less to do"
+    )
+
+
+def _chunks(descriptor: int, seconds: float) -> Iterator[bytes]:
+    """What can be read within a time; an empty chunk at the end of the file."""
+    deadline = time.monotonic() + seconds
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([descriptor], [], [], left)[0]:
+            yield os.read(descriptor, 4096)

@@ -14,19 +14,20 @@ import re
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from envs.scienceworld.actions import NOT_UNDERSTOOD, templates
+from envs.scienceworld.actions import NOT_UNDERSTOOD, Template, templates
 from envs.scienceworld.environment import ScienceworldEnvironment
 from envs.scienceworld.settings import ScienceworldSettings
 from envs.scienceworld.validity import FORMS, expression, form
 from ocm.types import TaskRef, Validity
 
 ANSWERS = Path(__file__).with_name("scienceworld_answers.jsonl")
-ROOMS = "kitchen,hallway,workshop,greenhouse,bathroom,bedroom,outside,foundry,art studio,living room".split(
-    ","
+ROOMS = (
+    *("kitchen", "hallway", "workshop", "greenhouse", "bathroom"),
+    *("bedroom", "outside", "foundry", "art studio", "living room"),
 )
 NONSENSE = (
     "",
@@ -114,7 +115,7 @@ def wander(
             things = step.observation.split("\n\t")[1:]
 
 
-def _action(known: Iterable[object], things: list[str], draw: random.Random) -> str:
+def _action(known: Sequence[Template], things: list[str], draw: random.Random) -> str:
     kind = draw.random()
     room = draw.choice(ROOMS)
     if kind < 0.03:
@@ -126,12 +127,12 @@ def _action(known: Iterable[object], things: list[str], draw: random.Random) -> 
         return draw.choice(("use lighter on", "use axe on", "use shovel on", "use thermometer on", "eat")) + (
             f" {_thing(things, draw)}"
         )
-    template = draw.choice(list(known))
-    verb = draw.choice(template.verbs)  # type: ignore[attr-defined]
+    template = draw.choice(known)
+    verb = draw.choice(template.verbs)
     if verb.startswith("focus") and draw.random() < 0.9:  # it mostly ends the episode
         verb = "pick up"
-    count = template.things if verb != "pick up" else 1  # type: ignore[attr-defined]
-    link = f" {draw.choice(template.links)} " if template.links and count == 2 else ""  # type: ignore[attr-defined]
+    count = template.things if verb != "pick up" else 1
+    link = f" {draw.choice(template.links)} " if template.links and count == 2 else ""
     return " ".join([verb, link.join(_thing(things, draw) for _ in range(count))]).strip()
 
 
@@ -160,7 +161,8 @@ def record(
 
 
 def write(answers: Iterable[Answered], draw: random.Random, each: int) -> None:
-    """A sample of every form, short answers only, sorted by form."""
+    """A sample of every form, short answers only, sorted by form; more of what was not understood, since
+    there the action decides."""
     by_shape: dict[str, list[Answered]] = defaultdict(list)
     for one in dict.fromkeys(answers):
         if len(one.observation) < 700:
@@ -168,9 +170,13 @@ def write(answers: Iterable[Answered], draw: random.Random, each: int) -> None:
     rows = [
         [list(one.simplifications), one.action, one.observation, str(one.validity)]
         for key in sorted(by_shape)
-        for one in draw.sample(by_shape[key], min(each, len(by_shape[key])))
+        for one in _sample(by_shape[key], each * (6 if NOT_UNDERSTOOD in key else 1), draw)
     ]
     ANSWERS.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+def _sample(answers: list[Answered], count: int, draw: random.Random) -> list[Answered]:
+    return draw.sample(answers, min(count, len(answers)))
 
 
 def main() -> int:
