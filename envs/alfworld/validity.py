@@ -7,12 +7,12 @@ refused     the shape is right, but it is not possible here: the thing is not th
             named so, a hand is full, a receptacle is closed
 no_effect   accepted, but nothing changed: ``go to`` where one is already (the engine's "Nothing happens."
             is its answer to that too, for every receptacle of the same place), ``open`` of what is open,
-            ``close`` of what is closed; heating what is hot, cooling what is cold, cleaning what is
-            clean, slicing what is sliced, which the engine answers as if it had been of use
+            ``close`` of what is closed; and what the engine answers as if it had been of use: heating
+            what is hot, cooling what is cold, cleaning what is clean, slicing what is sliced, using a
+            lamp again (no lamp can be turned off: the engine says "You turn on" each time)
 =========== ==================================================================================
 
-``look``, ``inventory``, ``examine`` and ``help`` change nothing and are valid: they answer. ``use`` always
-turns a lamp on or off, though the engine says "You turn on" both times.
+``look``, ``inventory``, ``examine`` and ``help`` change nothing and are valid: they answer.
 
 Spelling is the engine's: it is exact but for white space around the action.
 """

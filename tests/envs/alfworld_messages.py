@@ -96,8 +96,9 @@ def examples(moves: Iterable[Moved], each: int = 2) -> list[dict[str, object]]:
     """Some of every form, as the arguments and the value of ``validity``."""
     kept: Counter[Form] = Counter()
     found = []
-    for before, step in moves:
-        kind = form(Moved(before, step))._replace(answer=str(step.observation == NOTHING))
+    for moved in moves:
+        before, step, changed = moved
+        kind = form(moved)._replace(answer=str(step.observation == NOTHING))
         kept[kind] += 1
         if kept[kind] <= each:
             found.append(
@@ -106,6 +107,7 @@ def examples(moves: Iterable[Moved], each: int = 2) -> list[dict[str, object]]:
                     "observation": step.observation,
                     "before": sorted(before.commands),
                     "receptacles": sorted(before.receptacles),
+                    "changed": changed,
                     "validity": str(step.validity),
                 }
             )

@@ -11,9 +11,12 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from unittest.mock import patch
 
+from envs.alfworld import environment as played
 from envs.alfworld.engine import Scene
 from envs.alfworld.environment import AlfworldEnvironment
+from envs.alfworld.validity import validity
 from ocm.types import Step, TaskRef
 
 STEPS = 40
@@ -27,6 +30,8 @@ _TWO = (
     ("cool", "with"),
     ("slice", "with"),
 )
+_CHANGE = re.compile(r"heat|cool|clean|slice|use|take")
+_APPLIANCE = re.compile(r"go to (microwave|fridge|sinkbasin)")
 _ODD = (
     "",
     "  ",
@@ -60,6 +65,8 @@ class Moved(NamedTuple):
 
     before: Scene
     step: Step
+    changed: bool
+    """Whether other facts held after it."""
 
 
 def wander(
@@ -71,9 +78,10 @@ def wander(
     for _ in range(steps):
         before = environment._scene
         assert before is not None
-        step = environment.step(action if draw.random() < 0.1 else choose(before, draw))
-        action = step.action
-        yield Moved(before, step)
+        action = action if draw.random() < 0.1 else choose(before, draw)
+        with patch.object(played, "validity", wraps=validity) as heard:
+            step = environment.step(action)
+        yield Moved(before, step, heard.call_args.args[3])
         if step.done:
             return
 
@@ -96,7 +104,11 @@ def choose(scene: Scene, draw: random.Random) -> str:
 
 
 def _possible(scene: Scene, draw: random.Random) -> str:
-    """Any verb is as likely as any other, though there are many places to go to."""
+    """Changing a thing, or going where that is done, is as likely as all else together."""
+    for pattern in (_CHANGE, _APPLIANCE):
+        wanted = sorted(filter(pattern.match, scene.commands))
+        if wanted and draw.random() < 0.5:
+            return draw.choice(wanted)
     verb = draw.choice(sorted({command.partition(" ")[0] for command in scene.commands}))
     return draw.choice(sorted(command for command in scene.commands if command.partition(" ")[0] == verb))
 
