@@ -1,7 +1,7 @@
 """Many episodes on one engine: memory, temporary files, seconds.
 
-``python -m tests.envs.alfworld_endurance [EPISODES]`` plays our own games and those of the data set where it
-is there in turn, and prints the memory after 50, 250 and 500 episodes and what is left in the temporary folder.
+``python -m tests.envs.alfworld_endurance [EPISODES]`` plays our own games and, where it is there, those of
+the data set, and prints the memory after 50, 250 and 500 episodes and what is left in the temporary folder.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from ocm.types import TaskRef, Validity
 from tests.envs.alfworld_real import real_data
 from tests.envs.alfworld_walks import Moved, wander
 
-EXAMPLES = Path(__file__).with_name("alfworld_examples.json")
+EXAMPLES = Path(__file__).with_name("alfworld_examples.jsonl")
 _NAME = re.compile(r"\b[a-z]+ \d+\b")
 _LIST = re.compile(r"(?<=you see ).*?(?=\.|$)|(?<=are carrying: ).*?(?=\.)")
 _VERB = re.compile(r"go to|open|close|examine|use|take|move|heat|clean|cool|slice|look|inventory|help")
@@ -100,10 +100,10 @@ def examples(moves: Iterable[Moved], each: int = 2) -> list[dict[str, object]]:
         before, step, changed = moved
         kind = form(moved)._replace(answer=str(step.observation == NOTHING))
         kept[kind] += 1
-        if kept[kind] <= each:
+        if kept[kind] <= each and len(step.action) <= 200:
             found.append(
                 {
-                    "action": step.action[:200],
+                    "action": step.action,
                     "observation": step.observation,
                     "before": sorted(before.commands),
                     "receptacles": sorted(before.receptacles),
@@ -119,8 +119,9 @@ def main(episodes: int, write: bool) -> None:
     draw = random.Random(0)
     tasks = list(environment.tasks("own"))
     if write:
-        text = json.dumps(examples(record(environment, tasks * 6, draw)), indent=0, ensure_ascii=False)
-        EXAMPLES.write_text(text + "\n", "utf-8")
+        found = examples(record(environment, tasks * 6, draw))
+        lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in found]
+        EXAMPLES.write_text("".join(lines), "utf-8")
         return
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         data = real_data(Path(folder))

@@ -1,8 +1,8 @@
 """The same walks several times: every text, command and outcome must be equal, byte for byte.
 
-``python -m tests.envs.alfworld_replay [GAMES]`` walks at random through games of ``valid_unseen`` (100, or as
-many), thirty steps each: in one process, in a fresh process with another hash seed and another order of games,
-and some of them in a fresh process with the packages as they are, without :mod:`envs.alfworld.patches`.
+``python -m tests.envs.alfworld_replay [GAMES]`` walks at random through 100 games of ``valid_unseen`` (or
+as many), thirty steps each: in one process, in a fresh process with another hash seed and another order of
+games, and some of them in a fresh process without :mod:`envs.alfworld.patches`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from envs.alfworld.validity import NOTHING, fits_a_template, validity
 from ocm.types import Validity
 from tests.envs.alfworld_messages import EXAMPLES
 
-RECORDED = json.loads(EXAMPLES.read_text("utf-8"))
+RECORDED = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
 PLACES = {"drawer 1", "drawer 2", "fridge 1", "countertop 1"}
 AT_DRAWERS = {
     *("go to fridge 1", "go to countertop 1", "examine drawer 1", "examine drawer 2", "examine mug 1"),
