@@ -232,6 +232,7 @@ def as_json(rows: Sequence[CellResult]) -> list[dict[str, Any]]:
             **row.cell._asdict(),
             "seeds_done": row.seeds_done,
             "seeds_planned": row.seeds_planned,
+            "seeds_in_cell": row.seeds_in_cell,
             "episodes_done": row.episodes_done,
             "episodes_planned": row.episodes_planned,
             "retried": row.retried,

@@ -102,7 +102,7 @@ def results_table(root: Path, sweep: str, level: float = 0.95, by_stratum: bool 
     for cell, chains in cells.items():
         known = {one.chain for one in chains}
         own = [row for row in parts if row["chain"] in known]
-        for stratum in _strata(chains, own):
+        for stratum in _strata(chains, own) if by_stratum else ():
             chosen = [row for row in own if row["stratum"] == stratum]
             results.append(_result(cell._replace(stratum=stratum), chains, chosen, level))
         results.append(_result(cell, chains, [row for row in rows if row["chain"] in known], level))

@@ -128,6 +128,7 @@ def test_strata_stand_in_the_manifests_order_with_what_was_planned(tmp_path: Pat
     assert (medium.n, medium.mean) == (2, 0.5)
     assert (easy.n, easy.mean) == (3, pytest.approx(1 / 3))
     assert [row.episodes_planned for row in rows] == [1, 3, 4, 7]
+    assert results_table(tmp_path, "demo") == rows[-1:]
 
 
 def test_a_stratum_that_has_not_begun_is_shown_incomplete(tmp_path: Path) -> None:
