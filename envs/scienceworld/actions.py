@@ -64,7 +64,7 @@ def readable(action: str) -> str | None:
     Things have ASCII names (tested), so nothing else can be understood; and some other letters turn
     into ASCII when they are lower-cased.
     """
-    text = _BLANKS.sub(" ", action).strip()
+    text = _BLANKS.sub(" ", action).strip(" ")
     return text if len(text) <= MAX_LENGTH and text.isascii() and text.isprintable() else None
 
 
