@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Facts, Kind, grown, together
+from backbones.scripted.alfworld.facts import EXAMINE, NAMELESS, NEAR, PUT, TWO, Facts, Kind, grown, together
 from backbones.scripted.alfworld.goals import Goal, goal_in
 from backbones.scripted.alfworld.knowledge import class_name
 from backbones.scripted.alfworld.memory import facts_in, kind_named
@@ -101,6 +101,7 @@ def test_a_history_shows_what_is_in_vain() -> None:
     nothing = "Nothing happens."
     assert world(LAMP, pens, taken, ("take cd 2 from desk 1", nothing)).in_vain == {TWO}
     assert world(LAMP, pens, taken, ("put cd 1 in desk 1", nothing)).in_vain == {PUT}
+    assert world(LAMP, pens, ("take cd 1 from desk", nothing)).in_vain == {NAMELESS}
     special = "There's nothing special about cd 1."
     assert world(LAMP, pens, taken, ("examine cd 1", special)).in_vain == {EXAMINE}
     near = ("examine drawer 2", "The drawer 2 is closed.")

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 MOST_COUNTED = 9
 """Episodes up to which sightings are counted: more would change the memory and no decision."""
-TWO, NEAR, PUT, EXAMINE = (
+TWO, NEAR, PUT, EXAMINE, NAMELESS = (
     "take a second thing",
     "go to what is in reach",
     "put a thing",
     "examine a thing under a light",
+    "leave out a number",
 )
 """What may turn out to have no effect."""
 

@@ -12,7 +12,7 @@ import keyword
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Kind
+from backbones.scripted.alfworld.facts import EXAMINE, NAMELESS, NEAR, PUT, TWO, Kind
 from backbones.scripted.alfworld.memory import CORE_CLASSES, PREFIX
 
 FIND, AT = "procedures/find_{kind}.py", "procedures/at_{kind}.py"
@@ -123,6 +123,7 @@ WAYS: Mapping[str, Way] = {
         "Where `go to` has no effect, the place may be in reach already: examine or open it.",
     ),
     PUT: Way("procedures/move_things.py", "Things are put down with `move THING to PLACE`."),
+    NAMELESS: Way("procedures/name_things.py", "Things and places are named whole, with their number."),
     EXAMINE: Way(
         "procedures/use_a_light.py", "To look at a thing under a light, carry it there and use the light."
     ),

@@ -15,9 +15,9 @@ from backbones.scripted.index import Index
 from backbones.scripted.report import Report
 from ocm.identity import derive_seed
 
-KINDS = 8
+KINDS = 5
 """Kinds that one update touches at most."""
-PROCEDURES = 4
+PROCEDURES = 3
 """Procedures that one update adds at most, where there is a K_o."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from backbones.scripted.alfworld.astray import astray
-from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Facts, together
+from backbones.scripted.alfworld.facts import EXAMINE, NAMELESS, NEAR, PUT, TWO, Facts, together
 from backbones.scripted.alfworld.goals import Goal, goal_in
 from backbones.scripted.alfworld.memory import facts_in, worth_reading
 from backbones.scripted.alfworld.reading import kind_of, places_in
@@ -23,6 +23,8 @@ from backbones.scripted.dialogue import Dialogue
 from backbones.scripted.player import Move
 
 NAMES_PER_INSPECT = 6
+READS = 0.65
+"""Share of episodes in which it reads its notes at all."""
 CURIOUS, SAYS_PUT, EXAMINES = 0.5, 0.35, 0.5
 """Shares of episodes in which, without knowing better, it examines what it could not go to, says ``put``
 as the goal does, and examines a thing under a light."""
@@ -53,7 +55,8 @@ def read_scene(dialogue: Dialogue, seed: int) -> Scene | None:
     events = (Event(exchange.action, exchange.observation) for exchange in dialogue.exchanges)
     world = world_in(goal, places, events)
     recalled = map(facts_in, (dialogue.known, *dialogue.shown))
-    names = worth_reading(dialogue.index, goal, places) if dialogue.inspects_left > 0 else ()
+    reads = dialogue.inspects_left > 0 and habit(seed, "read", READS)
+    names = worth_reading(dialogue.index, goal, places) if reads else ()
     return Scene(
         goal=goal,
         world=world,
@@ -69,7 +72,7 @@ def decide(scene: Scene) -> Move:
         return Move("My notes may help here.", f"Inspect[{', '.join(scene.to_read)}]")
     moves = (*_forward(scene), *_wander(scene))
     move = next((move for move in moves if move.text not in scene.world.vain), moves[-1])
-    return astray(move, scene.world, scene.seed)
+    return astray(move, scene.world, scene.seed, knows_names=scene.knows(NAMELESS))
 
 
 def _forward(scene: Scene) -> Iterator[Move]:

@@ -1,4 +1,4 @@
-"""Reading one text of the environment. A thing is called ``kind number``, such as ``spoon 2``."""
+"""Reading one text of the environment. A thing is called ``kind number``, such as ``thing 2``."""
 
 from __future__ import annotations
 

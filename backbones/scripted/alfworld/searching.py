@@ -10,7 +10,9 @@ from backbones.scripted.alfworld.facts import Facts
 from backbones.scripted.alfworld.reading import kind_of
 from backbones.scripted.alfworld.world import World
 
-UNKNOWN = 0.08
+SEEN_BEFORE = 0.4
+"""How much less it expects of a place where it looked longer ago."""
+UNKNOWN = 0.2
 """The share of a kind of place where a thing was never seen, beside those where it was."""
 PASSES_BY = 0.6
 """Share of closed places that it does not open while there are others, as long as it never opened one."""
@@ -18,7 +20,7 @@ UNREACHABLE = 2
 """Failures to go to a place after which it is left alone."""
 
 
-SPAN = 6
+SPAN = 5
 """Actions after which it has forgotten that it looked into a place: its attention is short."""
 
 
@@ -34,7 +36,8 @@ def search_order(world: World, item: str, facts: Facts, seed: int) -> list[str]:
         kind = kind_of(place)
         share = seen.get(kind, 0) / total / instances[kind] if total else 0.0
         cost = (not world.is_at(place)) + world.closed.get(place, facts.of(kind).can_close)
-        return (UNKNOWN / len(world.places) + share) / max(1, cost) * jitter(seed, f"{place} {block}")
+        dim = SEEN_BEFORE if place in world.looked else 1.0
+        return dim * (UNKNOWN / len(world.places) + share) / max(1, cost) * jitter(seed, f"{place} {block}")
 
     places = (place for place in world.places if _is_open_question(world, place))
     return sorted(

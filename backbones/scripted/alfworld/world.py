@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Facts, Kind
+from backbones.scripted.alfworld.facts import EXAMINE, NAMELESS, NEAR, PUT, TWO, Facts, Kind
 from backbones.scripted.alfworld.goals import Goal
 from backbones.scripted.alfworld.reading import Deed, Sight, Told, kind_of, told_in, treatment_in
 
@@ -131,6 +131,8 @@ def _note_failure(world: World, action: str) -> None:
     verb, _, rest = action.partition(" ")
     if verb == "put":
         world.in_vain.add(PUT)
+    if rest and not rest[-1].isdigit():
+        world.in_vain.add(NAMELESS)
     thing, _, place = rest.partition(" from ")
     if verb == "take" and world.held and thing in world.things.get(place, ()):
         world.in_vain.add(TWO)
