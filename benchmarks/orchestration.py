@@ -52,7 +52,7 @@ class Local:
     def __init__(self, name: str, settings: Mapping[str, object]) -> None:
         self._environment = environments.create(name, settings)
 
-    async def reset(self, environment: str, settings: Mapping[str, object], task: TaskRef) -> Observation:
+    async def reset(self, task: TaskRef) -> Observation:
         return self._environment.reset(task)
 
     async def step(self, action: str) -> Step:
@@ -103,13 +103,13 @@ async def measure(folder: Path, chains: int, episodes: int, server: PrefectServe
     timed.append(("bare", *await clocked(lambda: bare(expanded))))
     async with open_sweep(expand(folder, "stack", chains, episodes)) as runtime:
         instant = with_instant(runtime)
-        runtime.hosts.warm(8)
+        warm(runtime)
         timed.append(("stack", *await clocked(lambda: stack(instant))))
     await asyncio.to_thread(server.wait_ready)
     async with open_sweep(expand(folder, "prefect", chains, episodes)) as runtime:
         from flows.sweep import sweep
 
-        runtime.hosts.warm(8)
+        warm(runtime)
         with using(with_instant(runtime)):
             timed.append(("prefect", *await clocked(lambda: sweep(runtime.plan.spec))))
     count = chains * episodes
@@ -129,6 +129,12 @@ def expand(folder: Path, name: str, chains: int, episodes: int) -> Plan:
         "storage": {"root": str(folder)},
     }
     return plan(parse_spec(table, name), {})
+
+
+def warm(runtime: Runtime) -> None:
+    """Begin to start the hosts, so that no episode waits for them."""
+    key = runtime.plan.chains[0].key
+    runtime.hosts.warm(environments.entry(key.environment), key.environment_settings, 8)
 
 
 def with_instant(runtime: Runtime) -> Runtime:
@@ -156,7 +162,7 @@ async def _bare_chain(chain: ChainPlan) -> None:
     agent = methods.create(chain.key.agent, {})
     for index, task in enumerate(chain.tasks):
         bench = EpisodeBench(Instant(), NothingToVerify(), chain.id, index)
-        first = await world.reset(chain.key.environment, {}, task)
+        first = await world.reset(task)
         await act(agent, world, Scene(task, chain.rules, chain.step_limit, {}, {}), first, bench)
 
 

@@ -24,6 +24,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from envs import registry
 from envs.host import EnvHost
 from envs.plancraft.environment import STEP_LIMIT, PlancraftEnvironment
 from envs.plancraft.slots import SLOT_NAMES
@@ -112,27 +113,29 @@ def script(grid_share: float) -> list[str]:
 
 async def hosted_step(steps: int = 1000) -> dict[str, float]:
     """Milliseconds of a step on a plain host, and through Ray."""
+    from envs.policy import Limits
     from envs.pool import HostPool
     from flows.ray_session import ray_session
 
     action = "move: from [I1] to [I1] with quantity 1"
-    plain = EnvHost()
+    plancraft = registry.entry("plancraft")
+    plain = EnvHost(plancraft, {})
     started = time.perf_counter()
     for number in range(steps):
         if number % (STEP_LIMIT - 1) == 0:
-            plain.reset("plancraft", {}, _task())
+            plain.reset(_task())
         plain.step(action)
     alone = time.perf_counter() - started
     with ray_session():
-        pool = HostPool(1)
-        async with pool.lease() as host:
+        pool = HostPool(Limits(1, 1e6, (1e6,)))
+        async with pool.lease(plancraft, {}) as host:
             begun = time.perf_counter()
             await host.ping()
             start_up = time.perf_counter() - begun
             started = time.perf_counter()
             for number in range(steps):
                 if number % (STEP_LIMIT - 1) == 0:
-                    await host.reset("plancraft", {}, _task())
+                    await host.reset(_task())
                 await host.step(action)
             hosted = time.perf_counter() - started
         await pool.close()

@@ -1,4 +1,4 @@
-"""The process that hosts environments: a plain class, and the Ray actor made of it.
+"""The process that hosts an environment: a plain class, and the Ray actor made of it.
 
 An environment lives as long as its host and plays one task after another: a simulator starts once.
 """
@@ -11,30 +11,40 @@ from functools import cache
 from typing import Any
 
 from envs import registry
+from envs.memory import MB, process_mb
 from envs.protocol import Environment
+from envs.registry import EnvironmentEntry
 from ocm.errors import EnvironmentFault
-from ocm.identity import canonical_json
 from ocm.types import Observation, Step, TaskRef
 
 
 class EnvHost:
-    """Environments of one process, one per name and settings. One task runs at a time."""
+    """One environment with one set of settings; one task runs at a time."""
 
-    def __init__(self) -> None:
-        self._environments: dict[str, Environment] = {}
+    def __init__(self, entry: EnvironmentEntry, settings: Mapping[str, Any]) -> None:
+        """Start nothing yet: what is wrong shows at the first ``reset``, whose errors reach the caller as
+        they are.
+
+        Args:
+            entry: the registry's entry, from the driver: this process's own registry is not asked.
+            settings: those of the environment.
+        """
+        self._entry = entry
+        self._settings = settings
+        self._environment: Environment | None = None
         self._running: Environment | None = None
 
-    def reset(self, environment: str, settings: Mapping[str, Any], task: TaskRef) -> Observation:
+    def reset(self, task: TaskRef) -> Observation:
         """Start a task; whatever ran before is over.
 
         Raises:
-            SpecError: unknown environment or wrong settings.
+            SpecError: wrong settings.
             EnvironmentFault: the simulator failed.
         """
         self._running = None
-        world = self._environment(environment, settings)
-        observation = world.reset(task)
-        self._running = world
+        self._environment = self._environment or registry.build(self._entry, self._settings)
+        observation = self._environment.reset(task)
+        self._running = self._environment
         return observation
 
     def step(self, action: str) -> Step:
@@ -52,27 +62,23 @@ class EnvHost:
         return os.getpid()
 
     def memory_mb(self) -> float:
-        """Resident memory of this process and of the simulators that it started, in MB."""
-        import psutil
-
-        process = psutil.Process()
-        return _resident(process) + sum(_resident(child) for child in process.children(recursive=True))
+        """Memory of this process and of the simulators that it started (see :func:`process_mb`)."""
+        return process_mb()
 
     def close(self) -> None:
-        """Close all environments. May be called twice."""
-        self._running = None
-        while self._environments:
-            self._environments.popitem()[1].close()
+        """Close the environment. May be called twice."""
+        environment, self._environment, self._running = self._environment, None, None
+        if environment is not None:
+            environment.close()
 
-    def _environment(self, name: str, settings: Mapping[str, Any]) -> Environment:
-        key = canonical_json([name, settings])
-        if key not in self._environments:
-            self._environments[key] = registry.create(name, settings)
-        return self._environments[key]
+
+def start_host(entry: EnvironmentEntry, settings: Mapping[str, Any]) -> Any:
+    """A new Ray actor around an :class:`EnvHost`, for which Ray reserves the entry's memory."""
+    return _actor_class().options(memory=entry.memory_mb * MB).remote(entry, dict(settings))
 
 
 @cache
-def host_actor() -> Any:
+def _actor_class() -> Any:
     """:class:`EnvHost` as a Ray actor class.
 
     It takes no share of a core, since it mostly waits for a model. It is never restarted and no call
@@ -81,12 +87,3 @@ def host_actor() -> Any:
     import ray
 
     return ray.remote(num_cpus=0, max_restarts=0, max_task_retries=0)(EnvHost)
-
-
-def _resident(process: Any) -> float:
-    import psutil
-
-    try:
-        return float(process.memory_info().rss) / 2**20
-    except psutil.NoSuchProcess:  # a child that ended since it was listed
-        return 0.0

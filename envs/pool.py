@@ -1,186 +1,284 @@
 """A pool of hosts for all chains of a process: started at need, kept warm, replaced when they fail.
 
-The episode is the unit: a chain leases a host for one episode and gives it back. A host whose call
-failed, was cancelled or took too long is in an unknown state; it is killed and never used again.
+The episode is the unit: a chain leases a host for one episode and gives it back. Who gets which host is
+decided in :mod:`envs.policy`; here the decisions are carried out.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-from envs.host import host_actor
-from ocm.errors import EnvironmentFault, OcmError
-from ocm.types import Observation, Step, TaskRef
+from envs.capacity import check_fits
+from envs.handle import Host, kind_of
+from envs.policy import End, Give, Kind, Limits, Start, State, Waiter, is_stuck, next_move
+from envs.registry import EnvironmentEntry
+from ocm.errors import EnvironmentFault, OrchestrationError
 
 RECYCLE_AFTER = 200
+RECYCLE_ABOVE = 2.0
 DEADLINE = 120.0
-CLOSING_SECONDS = 5.0
-"""How long a host that is put away may take to close its simulators."""
+QUIET_SECONDS = 10.0
+"""A host that has not answered for so long is asked for a sign of life before it is leased."""
+SHORT_SECONDS = 60.0
+LOOK_SECONDS = 1.0
+"""Between two looks at the free memory while somebody waits for it."""
 
 
-class Host:
-    """One hosted environment as a coroutine sees it; made by :class:`HostPool`."""
+@dataclass(slots=True)
+class Counts:
+    """What has happened in a pool."""
 
-    def __init__(self, deadline: float) -> None:
-        self._actor = host_actor().remote()
-        self._deadline = deadline
-        self.episodes = 0
-        self.sound = True
-        """False from the start of a call to its good end."""
+    started: int = 0
+    recycled: int = 0
+    """Ended after their episodes, or for what they had come to take."""
+    failed: int = 0
+    """Ended since a call failed, was cancelled or took too long."""
+    found_dead: int = 0
+    """Idle ones that gave no sign of life."""
+    made_room: int = 0
+    """Idle ones that were ended for another kind."""
 
-    async def reset(self, environment: str, settings: Mapping[str, Any], task: TaskRef) -> Observation:
-        """Start a task.
 
-        Raises:
-            SpecError: unknown environment or wrong settings.
-            EnvironmentFault: the simulator failed, its host died, or the deadline has passed.
-        """
-        self.episodes += 1
-        observation: Observation = await self._call("reset", environment, dict(settings), task)
-        return observation
-
-    async def step(self, action: str) -> Step:
-        """Carry out one action.
-
-        Raises:
-            EnvironmentFault: as for :meth:`reset`, or no task is running.
-        """
-        step: Step = await self._call("step", action)
-        return step
-
-    async def ping(self) -> int:
-        """The id of the host's process; waits until it has started."""
-        return int(await self._call("ping"))
-
-    async def memory_mb(self) -> float:
-        """Resident memory of the host and its simulators."""
-        return float(await self._call("memory_mb"))
-
-    async def close(self) -> None:
-        """Let a sound host close its simulators, then end it."""
-        if self.sound:
-            with suppress(OcmError):  # it is killed next, and nothing runs on it
-                await self._call("close", deadline=CLOSING_SECONDS)
-        self.kill()
-
-    def kill(self) -> None:
-        """End the process at once, whatever it is doing."""
-        import ray
-
-        self.sound = False
-        ray.kill(self._actor)
-
-    async def _call(self, method: str, *arguments: object, deadline: float | None = None) -> Any:
-        from ray.exceptions import RayError, RayTaskError
-
-        seconds = deadline or self._deadline
-        self.sound = False
-        try:
-            answer = await asyncio.wait_for(_answer(getattr(self._actor, method).remote(*arguments)), seconds)
-        except RayTaskError as error:
-            raise _raised_on_host(error, method) from None
-        except TimeoutError:
-            raise EnvironmentFault(
-                f"the environment's host did not answer {method} within {seconds:g} s"
-            ) from None
-        except RayError as error:
-            raise EnvironmentFault(
-                f"the environment's host died at {method}: {_first_line(error)}"
-            ) from error
-        self.sound = True
-        return answer
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    entry: EnvironmentEntry
+    settings: Mapping[str, Any]
+    kind: Kind
+    host: asyncio.Future[Host]
+    overtaken: int = 0
 
 
 class HostPool:
-    """At most ``size`` hosts; waiting coroutines are served in the order in which they came."""
+    """Hosts within :class:`envs.policy.Limits`, for one event loop."""
 
     def __init__(
         self,
-        size: int,
+        limits: Limits,
+        *,
+        free_mb: Callable[[], float] = lambda: inf,
         recycle_after: int = RECYCLE_AFTER,
-        memory_limit_mb: float | None = None,
+        recycle_above: float = RECYCLE_ABOVE,
         deadline: float = DEADLINE,
+        short_seconds: float = SHORT_SECONDS,
     ) -> None:
         """Start nothing yet.
 
         Args:
-            size: the largest number of hosts at once.
+            limits: how many hosts there may be.
+            free_mb: what the machine can give to new hosts at this moment; asked before each start.
             recycle_after: episodes after which a host is replaced: simulators leak.
-            memory_limit_mb: resident memory above which a host is replaced; None: no limit.
+            recycle_above: multiple of an entry's ``memory_mb`` above which a host is replaced.
             deadline: seconds that any single call may take, the start of a host included.
+            short_seconds: how long to wait for free memory when there is no host at all.
         """
-        self._turns = asyncio.Semaphore(size)
+        self.counts = Counts()
+        self._limits = limits
+        self._free_mb = free_mb
         self._recycle_after = recycle_after
-        self._memory_limit_mb = memory_limit_mb
+        self._recycle_above = recycle_above
         self._deadline = deadline
+        self._short_seconds = short_seconds
         self._idle: list[Host] = []
-        self._leased: set[Host] = set()
+        """The one that has been idle longest is first."""
+        self._leased: list[Host] = []
+        self._ending: list[Host] = []
+        self._waiting: list[_Waiting] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._looking: asyncio.Task[None] | None = None
         self._closed = False
 
     @asynccontextmanager
-    async def lease(self) -> AsyncIterator[Host]:
-        """A host for one episode.
+    async def lease(self, entry: EnvironmentEntry, settings: Mapping[str, Any]) -> AsyncIterator[Host]:
+        """A host of this environment with these settings, for one episode.
 
         Raises:
             EnvironmentFault: the pool is closed.
+            OrchestrationError: no host of it fits here, or memory has run out.
         """
-        async with self._turns:
-            if self._closed:
-                raise EnvironmentFault("the pool of environment hosts is closed")
-            host = self._idle.pop() if self._idle else Host(self._deadline)
-            self._leased.add(host)
-            try:
-                yield host
-            finally:
-                self._leased.discard(host)
-                await self._give_back(host)
+        host = await self._acquire(entry, settings)
+        try:
+            host = await self._living(host)
+            yield host
+        finally:
+            await self._give_back(host)
 
-    def warm(self, count: int) -> None:
-        """Begin to start hosts until ``count`` are there; returns at once."""
-        missing = count - len(self._idle) - len(self._leased)
-        self._idle.extend(Host(self._deadline) for _ in range(missing))
+    def warm(self, entry: EnvironmentEntry, settings: Mapping[str, Any], count: int) -> None:
+        """Begin to start hosts until ``count`` of this kind are there, or the limits are reached.
+
+        Their simulators start with their first episode.
+        """
+        kind = kind_of(entry, settings)
+        while (
+            sum(live == kind for live in self._state().live) < count
+            and kind.memory_mb <= self._state().free_mb
+            and self._limits.leave_room(kind, self._state().live)
+        ):
+            self._idle.append(self._start(entry, settings))
 
     async def close(self) -> None:
         """End all hosts; those in use at once. May be called twice."""
         self._closed = True
+        self._refuse(lambda waiting: _closed())
+        if self._looking is not None:
+            self._looking.cancel()
         for host in self._leased:
             host.kill()
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(host.close() for host in idle))
+        while self._idle:
+            self._end(self._idle.pop())
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    # --- leasing -------------------------------------------------------------------------------
+
+    async def _acquire(self, entry: EnvironmentEntry, settings: Mapping[str, Any]) -> Host:
+        if self._closed:
+            raise _closed()
+        check_fits(self._limits, (entry,))
+        kind = kind_of(entry, settings)
+        waiting = _Waiting(entry, settings, kind, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        self._settle()
+        try:
+            return await waiting.host
+        except asyncio.CancelledError:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+            elif not waiting.host.cancelled() and waiting.host.exception() is None:
+                self._put_back(waiting.host.result())
+            self._settle()
+            raise
+
+    async def _living(self, host: Host) -> Host:
+        """The host, or where it has died in its sleep a new one in its place."""
+        if host.quiet_seconds <= QUIET_SECONDS or await host.is_alive():
+            return host
+        self.counts.found_dead += 1
+        host.kill()
+        fresh = self._start(host.entry, host.settings)
+        self._leased[self._leased.index(host)] = fresh
+        return fresh
 
     async def _give_back(self, host: Host) -> None:
-        if await self._still_good(host):
-            self._idle.append(host)
+        good = False
+        try:
+            good = await self._still_good(host)
+        finally:
+            if good:
+                self._put_back(host)
+            else:
+                self._leased.remove(host)
+                self._end(host)
+            self._settle()
+
+    def _put_back(self, host: Host) -> None:
+        self._leased.remove(host)
+        if self._closed:
+            self._end(host)
         else:
-            await host.close()
+            self._idle.append(host)
 
     async def _still_good(self, host: Host) -> bool:
-        if self._closed or not host.sound or host.episodes >= self._recycle_after:
+        if not host.sound:
+            self.counts.failed += 1
             return False
-        if self._memory_limit_mb is None:
-            return True
+        if self._closed:
+            return False
+        if host.episodes:
+            host.grown = True
         try:
-            return await host.memory_mb() <= self._memory_limit_mb
+            taken = await host.memory_mb()
         except EnvironmentFault:
+            self.counts.failed += 1
             return False
+        if host.episodes >= self._recycle_after or taken > self._recycle_above * host.kind.memory_mb:
+            self.counts.recycled += 1
+            return False
+        return True
+
+    # --- carrying out what the policy says -----------------------------------------------------
+
+    def _state(self) -> State:
+        promised = sum(host.kind.memory_mb for host in self._idle + self._leased if not host.grown)
+        return State(
+            waiting=tuple(Waiter(one.kind, one.overtaken) for one in self._waiting),
+            idle=tuple(host.kind for host in self._idle),
+            leased=tuple(host.kind for host in self._leased),
+            ending=tuple(host.kind for host in self._ending),
+            free_mb=self._free_mb() - promised,
+        )
+
+    def _settle(self) -> None:
+        """Make all moves that can be made now; look again later where memory is what is missing."""
+        self._waiting = [one for one in self._waiting if not one.host.done()]  # cancelled meanwhile
+        while self._waiting and (move := next_move(self._state(), self._limits)):
+            if isinstance(move, End):
+                self.counts.made_room += 1
+                self._end(self._idle.pop(move.idle))
+            else:
+                self._serve(move)
+        if self._waiting and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look())
+
+    def _serve(self, move: Give | Start) -> None:
+        waiting = self._waiting.pop(move.waiter)
+        for passed in self._waiting[: move.waiter]:
+            passed.overtaken += 1
+        if isinstance(move, Give):
+            host = self._idle.pop(move.idle)
+        else:
+            host = self._start(waiting.entry, waiting.settings)
+        self._leased.append(host)
+        waiting.host.set_result(host)
+
+    def _start(self, entry: EnvironmentEntry, settings: Mapping[str, Any]) -> Host:
+        self.counts.started += 1
+        return Host(entry, settings, self._deadline)
+
+    def _end(self, host: Host) -> None:
+        """Begin to end a host that nobody has; it holds its place until it is gone."""
+        self._ending.append(host)
+        task = asyncio.create_task(self._ended(host))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ended(self, host: Host) -> None:
+        try:
+            await host.close()
+        finally:
+            self._ending.remove(host)
+            self._settle()
+
+    # --- too little memory ---------------------------------------------------------------------
+
+    async def _look(self) -> None:
+        """While somebody waits: has memory become free? Where only that could help, wait not for ever."""
+        waited = 0.0
+        while self._waiting:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._settle()
+            waited = waited + LOOK_SECONDS if is_stuck(self._state()) else 0.0
+            if waited >= self._short_seconds:
+                self._refuse(self._memory_has_run_out)
+
+    def _refuse(self, reason: Callable[[_Waiting], Exception]) -> None:
+        """Nobody who waits gets a host."""
+        for waiting in self._waiting:
+            if not waiting.host.done():
+                waiting.host.set_exception(reason(waiting))
+        self._waiting.clear()
+
+    def _memory_has_run_out(self, waiting: _Waiting) -> OrchestrationError:
+        return OrchestrationError(
+            f"memory has run out: a host of {waiting.entry.name} needs {waiting.kind.memory_mb:.0f} MB, "
+            f"{max(0.0, self._free_mb()):.0f} MB are free, and no other host runs that could be waited for; "
+            "end other programs and run the same command again"
+        )
 
 
-async def _answer(reference: Awaitable[Any]) -> Any:
-    return await reference
-
-
-def _raised_on_host(error: Any, method: str) -> OcmError:
-    """The error as it was raised there, or a fault that names it."""
-    cause = error.cause
-    if isinstance(cause, OcmError):
-        return cause
-    return EnvironmentFault(
-        f"the environment's code failed at {method}: {type(cause).__name__}: {cause}", traceback=str(error)
-    )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
+def _closed() -> EnvironmentFault:
+    return EnvironmentFault("the pool of environment hosts is closed")

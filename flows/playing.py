@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import partial
 
 from agents import registry as methods
+from envs import registry as environments
 from flows.planning import ChainPlan
 from flows.progress import EpisodeEvent
 from flows.runtime import Runtime
@@ -112,7 +113,9 @@ def _setting(runtime: Runtime, chain: ChainPlan, run_stage: StageRunner) -> Sett
         agent=methods.create(chain.key.agent, chain.key.method_settings),
         backbone=runtime.backbones[chain.key.backbone],
         verifier=runtime.verifiers,
-        lease=runtime.hosts.lease,
+        lease=partial(
+            runtime.hosts.lease, environments.entry(chain.key.environment), chain.key.environment_settings
+        ),
         rules=chain.rules,
         step_limit=chain.step_limit,
         provenance={**runtime.provenance, "environment_version": chain.environment_version},

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from backbones import registry as backbones
 from backbones.protocol import Backbone
+from envs import registry as environments
 from envs.pool import HostPool
+from flows.hosting import host_pool
 from flows.planning import Plan
 from flows.progress import Listener, Silent
 from flows.ray_session import ray_session
@@ -27,8 +29,6 @@ from knowledge_store.sandbox import Policy
 from ocm.spec import SweepSpec, VerificationSpec, backbone_label, method_label
 from tasks.track import Tracker
 from tasks.verify import VerifierPool
-
-HOSTS_PER_CORE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ async def open_runtime(
     Raises:
         BackboneError: a server cannot be reached or refuses the key.
         SandboxError: the machine offers less than the spec allows.
-        OrchestrationError: Ray or MLflow cannot be started.
+        OrchestrationError: Ray or MLflow cannot be started, or an environment needs more memory than
+            there is.
     """
     listener = listener or Silent()
     spec = plan.spec
@@ -93,11 +94,14 @@ async def open_runtime(
         stack.push_async_callback(_settled, opening)
         await asyncio.sleep(0)  # MLflow's own thread begins, and goes on while Ray keeps this one
         stack.enter_context(ray_session())
-        chains = spec.run.chains or len(plan.chains)
-        cores = os.cpu_count() or 1
-        hosts = HostPool(spec.run.environment_hosts or min(chains, HOSTS_PER_CORE * cores))
+        played = dict.fromkeys(chain.key.environment for chain in plan.chains)
+        hosts = host_pool(
+            [environments.entry(name) for name in played],
+            spec.run.environment_hosts,
+            spec.run.environment_memory_mb,
+        )
         stack.push_async_callback(hosts.close)
-        verifiers = VerifierPool(policy(spec.verification), spec.verification.actors or cores)
+        verifiers = VerifierPool(policy(spec.verification), spec.verification.actors or os.cpu_count() or 1)
         stack.push_async_callback(verifiers.close)
         await opening
         listener.stage("starting the sandbox")
@@ -110,7 +114,7 @@ async def open_runtime(
             verifiers=verifiers,
             tracker=tracker,
             listener=listener,
-            slots=asyncio.Semaphore(chains),
+            slots=asyncio.Semaphore(spec.run.chains or len(plan.chains)),
             provenance=provenance(tier),
         )
         with using(runtime):

@@ -158,7 +158,11 @@ class RunSpec(Model):
     chains: int | None = Field(default=None, ge=1)
     """Chains that play at once; all by default."""
     environment_hosts: int | None = Field(default=None, ge=1, le=4096)
-    """Ray actors that host environments; by default one per chain, at most four per core."""
+    """Processes that host environments, one each; by default at most four per core. Chains beyond them
+    wait for their turn, episode by episode."""
+    environment_memory_mb: int | None = Field(default=None, ge=1)
+    """Memory in MB that all of them together may take, by what ``ocm doctor`` lists for each environment;
+    by default 80 % of what is available when the run starts (in a cluster: what Ray offers there)."""
     episode_attempts: int = Field(default=3, ge=1)
     """Times an episode is started at most when the infrastructure fails."""
     dispatch: Literal["local", "workpool"] = "local"

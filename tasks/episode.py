@@ -28,6 +28,7 @@ class Setting:
     backbone: Backbone
     verifier: Verifier
     lease: Callable[[], AbstractAsyncContextManager[World]]
+    """A world of the chain's environment with its settings, for one attempt at an episode."""
     rules: str
     step_limit: int
     provenance: Mapping[str, str]
@@ -91,7 +92,7 @@ async def _play(
     setting: Setting, task: TaskRef, memory: Files, last_used: Mapping[str, int], bench: EpisodeBench
 ) -> Trajectory:
     async with setting.lease() as world:
-        first = await world.reset(setting.key.environment, setting.key.environment_settings, task)
+        first = await world.reset(task)
         scene = Scene(task, setting.rules, setting.step_limit, memory, last_used)
         return await act(setting.agent, world, scene, first, bench)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 
 from agents import registry
@@ -11,6 +11,7 @@ from agents.acting import observed
 from agents.prompts import SHARED, fill
 from backbones.scripted import ScriptedBackboneClient
 from envs.plancraft.environment import PlancraftEnvironment
+from envs.protocol import Environment
 from knowledge_store.index import level0
 from knowledge_store.memory import apply
 from ocm.spec import ScriptedBackbone
@@ -68,7 +69,7 @@ class Yes:
 class Table:
     """A lease on an environment of this process."""
 
-    def __init__(self, environment: PlancraftEnvironment) -> None:
+    def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     async def __aenter__(self) -> Table:
@@ -79,7 +80,7 @@ class Table:
     ) -> None:
         return None
 
-    async def reset(self, environment: str, settings: Mapping[str, object], task: TaskRef) -> Observation:
+    async def reset(self, task: TaskRef) -> Observation:
         return self._environment.reset(task)
 
     async def step(self, action: str) -> Step:
@@ -90,14 +91,28 @@ def play(
     method: str, tasks: int, *, seed: int = 0, error_rate: float = 0.0
 ) -> tuple[list[Episode], dict[str, str]]:
     """A chain over the first tasks of ``val.small``: its episodes, and the memory in the end."""
-    return asyncio.run(_play(method, tasks, seed, error_rate))
+    environment = PlancraftEnvironment()
+    return play_tasks(
+        environment, environment.tasks("val.small")[:tasks], method, seed=seed, error_rate=error_rate
+    )
+
+
+def play_tasks(
+    environment: Environment,
+    tasks: Sequence[TaskRef],
+    method: str,
+    *,
+    seed: int = 0,
+    error_rate: float = 0.0,
+) -> tuple[list[Episode], dict[str, str]]:
+    """A chain over these tasks: its episodes, and the memory in the end."""
+    return asyncio.run(_play(environment, tasks, method, seed, error_rate))
 
 
 async def _play(
-    method: str, tasks: int, seed: int, error_rate: float
+    environment: Environment, tasks: Sequence[TaskRef], method: str, seed: int, error_rate: float
 ) -> tuple[list[Episode], dict[str, str]]:
-    environment = PlancraftEnvironment()
-    key = ChainKey(method, "ocm", {}, "plancraft", {}, "val.small", "benchmark", "scripted", {}, seed, "")
+    key = ChainKey(method, "ocm", {}, environment.name, {}, "", "benchmark", "scripted", {}, seed, "")
     setting = Setting(
         sweep="test",
         chain=f"{method}-{seed}",
@@ -112,7 +127,7 @@ async def _play(
     )
     memory: dict[str, str] = {}
     episodes = []
-    for index, task in enumerate(environment.tasks("val.small")[:tasks]):
+    for index, task in enumerate(tasks):
         episode = await play_episode(setting, index, task, memory, {})
         memory = dict(apply(memory, episode.update.delta))
         episodes.append(episode)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -45,7 +44,7 @@ class Corridor:
     def __init__(self) -> None:
         self.actions: list[str] = []
 
-    async def reset(self, environment: str, settings: Mapping[str, object], task: TaskRef) -> Observation:
+    async def reset(self, task: TaskRef) -> Observation:
         return FIRST
 
     async def step(self, action: str) -> Step:
