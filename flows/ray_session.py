@@ -11,9 +11,10 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from urllib.parse import urlsplit
 
+from flows.watchdog import name_children, watched
 from ocm.errors import OrchestrationError
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
@@ -26,15 +27,24 @@ and a request to end would abort the process with a stack of C++."""
 
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    # An actor that is killed must take the processes it started with it: a sandbox, a simulator.
-    "RAY_kill_child_processes_on_worker_exit_with_raylet_subreaper": "1",
+    # An actor that is killed takes what it started with it, as far as that stayed in its process group;
+    # what did not must end when its pipes close. The watchdog ends the rest with the session.
+    "RAY_process_group_cleanup_enabled": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # Hosts that take no core are meant. Ray would tell so on standard output, in the middle of JSON lines.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "worker processes have been started on node",
 }
+
+
+def is_local() -> bool:
+    """Whether the cluster is this process's own, on this machine."""
+    return not os.environ.get("RAY_ADDRESS")
 
 
 @contextmanager
 def ray_session() -> Iterator[None]:
-    """Connect, and disconnect at the end. A local cluster ends with this process, however it ends.
+    """Connect, and disconnect at the end. A local cluster ends with this process, however it ends, and with
+    it all that its actors have started.
 
     Raises:
         OrchestrationError: Ray cannot be started or reached.
@@ -46,6 +56,18 @@ def ray_session() -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    with watched() if is_local() else nullcontext() as dog:
+        _connect()
+        name_children(dog)
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+def _connect() -> None:
+    import ray
+
     address = os.environ.get("RAY_ADDRESS")
     before = {number: signal.getsignal(number) for number in _TAKEN}
     try:
@@ -66,10 +88,6 @@ def ray_session() -> Iterator[None]:
         raise OrchestrationError(f"cannot start {where}: {error}; {mend}") from error
     for number, handler in before.items():
         signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        ray.shutdown()
 
 
 def check_answers(address: str) -> None:
