@@ -8,6 +8,7 @@ import time
 
 ALL = {
     "plancraft": "PlanCraft against the package's own wrapper",
+    "environments": "each environment through a host on Ray against its simulator's bare call",
     "verification": "verification against one fresh interpreter per procedure",
     "orchestration": "an episode beside the model: bare, with the stack, under Prefect",
     "knowledge": "signatures, merge, index, rules: cold against warm",

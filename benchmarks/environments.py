@@ -1,0 +1,290 @@
+"""Each environment through a host on Ray against its simulator's bare call, and what a host takes.
+
+All contenders get the same tasks and the same seeded actions (the environment's probe), in turn, each in a
+process of its own; resets are not in the times. Bare are:
+
+* PlanCraft: our own table, called in the process, since the package has no text-only call. A step takes
+  microseconds there, so the ratio shows what Ray costs.
+* ScienceWorld: ``step`` of the package's server object. *Package* is the package's ``ScienceWorldEnv.step``,
+  which lists all valid actions each time. Their JVM gets the options of ours.
+* ALFWorld: the engine's ``step`` with our patches of its parsers. *Package* is the engine as it comes.
+
+Ratios are medians over the rounds of steps per second against ours. Target: 0.9 for ScienceWorld and
+ALFWorld through the host against bare.
+
+Run: ``python -m benchmarks.environments [NAME ...] [--rounds 5] [--steps 40] [--tasks 12] [--json]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import cache
+from multiprocessing import get_context
+from typing import Any
+
+from envs import registry
+from envs.handle import Host
+from envs.registry import EnvironmentEntry
+from ocm.errors import SpecError
+from ocm.identity import generator
+from ocm.types import TaskRef
+
+OURS = "host"
+Starter = Callable[[TaskRef], Callable[[str], object]]
+"""Begins a task, and gives what carries out one action."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One contender against the host."""
+
+    environment: str
+    contender: str
+    milliseconds: float
+    """Per step, median over the rounds."""
+    ratio: float
+    """Steps per second through the host, as a multiple of the contender's; median over the rounds."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a host takes, in MB, and what the registry promises."""
+
+    environment: str
+    first_task: float
+    all_tasks: float
+    tasks: int
+    registered: float
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("names", nargs="*", default=list(registry.names()))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=40, help="per round, at most")
+    parser.add_argument("--tasks", type=int, default=12, help="played before memory is looked at")
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    options = parser.parse_args()
+    speeds, memories, skipped = asyncio.run(
+        measure(options.names, options.rounds, options.steps, options.tasks)
+    )
+    if options.json:
+        figures = {"speeds": list(map(asdict, speeds)), "memory": list(map(asdict, memories))}
+        print(json.dumps({**figures, "skipped": skipped}))
+        return
+    print(f"{'':14}{'contender':12}{'ms/step':>10}{'host is … times as fast':>26}")
+    for row in speeds:
+        print(f"{row.environment:14}{row.contender:12}{row.milliseconds:10.2f}{row.ratio:26.2f}")
+    print(f"\n{'MB per host':26}{'first task':>12}{'all tasks':>12}{'registered':>12}")
+    for one in memories:
+        name = f"{one.environment} ({one.tasks} tasks)"
+        print(f"{name:26}{one.first_task:12.0f}{one.all_tasks:12.0f}{one.registered:12.0f}")
+    for name, reason in skipped.items():
+        print(f"{name}: skipped: {reason}")
+
+
+async def measure(
+    names: Sequence[str], rounds: int, steps: int, tasks: int
+) -> tuple[list[Speed], list[Memory], dict[str, str]]:
+    """All speeds and memories, and why an environment was skipped."""
+    from flows.hosting import host_pool
+    from flows.ray_session import ray_session
+
+    speeds: list[Speed] = []
+    memories: list[Memory] = []
+    skipped: dict[str, str] = {}
+    with ray_session():
+        for entry in map(registry.entry, names):
+            try:
+                chosen = sample(entry, max(rounds, tasks))
+            except SpecError as error:
+                skipped[entry.name] = str(error)
+                continue
+            pool = host_pool([entry], hosts=1)
+            try:
+                async with pool.lease(entry, {}) as host:
+                    speeds += await race(entry, host, chosen[:rounds], steps)
+                async with pool.lease(entry, {}) as host:
+                    memories.append(await growth(entry, host, chosen[:tasks]))
+            finally:
+                await pool.close()
+    return speeds, memories, skipped
+
+
+def sample(entry: EnvironmentEntry, count: int) -> list[TaskRef]:
+    """Some tasks of the first task set that is on this machine.
+
+    Raises:
+        SpecError: the environment is not installed.
+    """
+    environment = registry.create(entry.name, {})
+    try:
+        for task_set in (entry.default_task_set, *entry.task_sets):
+            try:
+                tasks = list(environment.tasks(task_set))
+            except SpecError:
+                continue
+            return generator("benchmark", entry.name).sample(tasks, min(count, len(tasks)))
+    finally:
+        environment.close()
+    raise SpecError(f"no task set of {entry.name} is on this machine; `ocm tasks {entry.name}` says why")
+
+
+async def race(entry: EnvironmentEntry, host: Host, tasks: Sequence[TaskRef], steps: int) -> list[Speed]:
+    """The host and each contender in turn, one task per round."""
+    contenders = CONTENDERS[entry.name]
+    times: dict[str, list[float]] = {OURS: [], **{name: [] for name in contenders}}
+    with ExitStack() as stack:
+        processes = {name: stack.enter_context(_own_process()) for name in contenders}
+        for task in (tasks[0], *tasks):  # the first round warms up
+            actions = await recorded(entry, host, task, steps)
+            for name, process in processes.items():
+                times[name].append(await _elsewhere(process, contenders[name], task, actions))
+            times[OURS].append(await hosted(host, task, actions))
+    ours = times[OURS][1:]
+    return [Speed(entry.name, OURS, statistics.median(ours), 1.0)] + [
+        Speed(
+            entry.name,
+            name,
+            statistics.median(times[name][1:]),
+            statistics.median(theirs / mine for theirs, mine in zip(times[name][1:], ours, strict=True)),
+        )
+        for name in contenders
+    ]
+
+
+async def recorded(entry: EnvironmentEntry, host: Host, task: TaskRef, steps: int) -> list[str]:
+    """The probe's actions, but for one that ends the episode."""
+    probe = registry.probe(entry)
+    assert probe is not None
+    draw = generator("benchmark", entry.name, task.id)
+    seen = [(await host.reset(task)).text]
+    actions: list[str] = []
+    while len(actions) < steps:
+        step = await host.step(action := probe(seen, draw))
+        if step.done:
+            break
+        actions.append(action)
+        seen.append(step.observation)
+    return actions
+
+
+async def hosted(host: Host, task: TaskRef, actions: Sequence[str]) -> float:
+    """Milliseconds per step through the host."""
+    await host.reset(task)
+    started = time.perf_counter()
+    for action in actions:
+        await host.step(action)
+    return (time.perf_counter() - started) / len(actions) * 1000
+
+
+async def growth(entry: EnvironmentEntry, host: Host, tasks: Sequence[TaskRef]) -> Memory:
+    """Memory of a host after one task and after all."""
+    taken = []
+    for task in tasks:
+        await recorded(entry, host, task, steps=20)
+        taken.append(await host.memory_mb())
+    return Memory(entry.name, taken[0], taken[-1], len(tasks), entry.memory_mb)
+
+
+# --- contenders, each in a process of its own --------------------------------------------------
+
+
+def _own_process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+
+
+async def _elsewhere(process: Executor, starter: Starter, task: TaskRef, actions: Sequence[str]) -> float:
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(process, _timed, starter, task, list(actions))
+
+
+def _timed(starter: Starter, task: TaskRef, actions: Sequence[str]) -> float:
+    """Milliseconds per step."""
+    step = starter(task)
+    started = time.perf_counter()
+    for action in actions:
+        step(action)
+    return (time.perf_counter() - started) / len(actions) * 1000
+
+
+def plancraft_bare(task: TaskRef) -> Callable[[str], object]:
+    environment = registry.create("plancraft", {})
+    environment.reset(task)
+    return environment.step
+
+
+def scienceworld_bare(task: TaskRef) -> Callable[[str], object]:
+    world = _scienceworld_package()
+    name, variation = task.id.split("/")
+    world.server.load(name, int(variation), "", False)
+    world.server.step("look around")
+    step: Callable[[str], object] = world.server.step
+    return step
+
+
+def scienceworld_package(task: TaskRef) -> Callable[[str], object]:
+    world = _scienceworld_package()
+    name, variation = task.id.split("/")
+    world.load(name, int(variation), "")
+    world.reset()
+    step: Callable[[str], object] = world.step
+    return step
+
+
+@cache
+def _scienceworld_package() -> Any:
+    from envs.scienceworld.jvm import OPTIONS, java
+
+    os.environ["PATH"] = f"{java().parent}{os.pathsep}{os.environ['PATH']}"
+    os.environ["JAVA_TOOL_OPTIONS"] = " ".join(OPTIONS)
+    from scienceworld import ScienceWorldEnv
+
+    return ScienceWorldEnv("")
+
+
+def alfworld_bare(task: TaskRef) -> Callable[[str], object]:
+    return _alfworld_engine(task, patched=True)
+
+
+def alfworld_package(task: TaskRef) -> Callable[[str], object]:
+    return _alfworld_engine(task, patched=False)
+
+
+def _alfworld_engine(task: TaskRef, patched: bool) -> Callable[[str], object]:
+    from envs.alfworld import dataset, own
+    from envs.alfworld.game import read_game
+
+    engine = _engine(patched)
+    path = dataset.game_file(task.task_set, task.id, dataset.data_folder())
+    engine.start(read_game(path) if path else own.game(task.id))
+    step: Callable[[str], object] = engine._world.step  # the package's own object, without our Scene
+    return step
+
+
+@cache
+def _engine(patched: bool) -> Any:
+    from envs.alfworld.engine import Engine
+
+    return Engine(patched)
+
+
+CONTENDERS: Mapping[str, Mapping[str, Starter]] = {
+    "plancraft": {"bare": plancraft_bare},
+    "scienceworld": {"bare": scienceworld_bare, "package": scienceworld_package},
+    "alfworld": {"bare": alfworld_bare, "package": alfworld_package},
+}
+
+
+if __name__ == "__main__":
+    main()
