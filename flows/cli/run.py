@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, cast
 
@@ -47,7 +48,8 @@ def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "
     expanded = plan(loaded, os.environ)
     listener = _listener(output)
     try:
-        outcome = _run(expanded, listener)
+        with redirect_stdout(sys.stderr):  # Ray tells there of workers that died, in the middle of JSON lines
+            outcome = _run(expanded, listener)
     finally:
         listener.close()
     _tell_end(expanded, outcome, output)

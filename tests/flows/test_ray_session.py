@@ -1,14 +1,21 @@
-"""Ray beside other child processes."""
+"""Ray beside other child processes, and how it ends."""
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import psutil
 import pytest
 
-from flows.ray_session import check_answers
+from flows import watchdog
+from flows.ray_session import _ENVIRONMENT, check_answers
 
 
 def test_exit_codes_of_other_children_can_still_be_read(ray_session: None) -> None:
@@ -27,3 +34,116 @@ def test_a_dead_cluster_is_told_at_once(address: str) -> None:
 def test_a_request_to_end_is_still_ours(ray_session: None) -> None:
     """Ray took SIGTERM too: it aborted the process with a stack of C++."""
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+# --- how it ends ---------------------------------------------------------------------------------
+
+DRIVER = """
+import asyncio, subprocess, sys
+from envs.policy import Limits
+from envs.pool import HostPool
+from flows.ray_session import ray_session
+from ocm.types import TaskRef
+from tests.envs.echo import echo
+
+class Nest:
+    def __init__(self):
+        for apart in (False, True):
+            subprocess.Popen(["sh", "-c", "sleep 1000 & exec sleep 1000"], start_new_session=apart)
+    def ready(self): return True
+
+async def main():
+    pool = HostPool(Limits(2, 1000, (1000,)))
+    async with pool.lease(echo(), {}) as host:
+        await host.reset(TaskRef("echo", "all", "e0", "easy"))
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+    await pool.close()
+
+with ray_session():
+    import ray
+    nest = ray.remote(num_cpus=0)(Nest).remote()
+    ray.get(nest.ready.remote())
+    asyncio.run(main())
+print("ended", flush=True)
+sys.stdin.read()
+"""
+GONE_SECONDS = 15.0
+
+
+@contextmanager
+def driver() -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """A driver with a host and an actor with children of all sorts; and all that it has started."""
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert any(line == "ready\n" for line in process.stdout)
+            yield process, psutil.Process(process.pid).children(recursive=True)
+        finally:
+            process.kill()
+
+
+def left_of(started: list[psutil.Process], seconds: float) -> list[str]:
+    """Those that are still there after so many seconds."""
+    _, alive = psutil.wait_procs(started, seconds)
+    return [" ".join(process.cmdline()) for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_nothing_outlives_a_driver_that_is_killed() -> None:
+    """Ray's agents did for a minute; what its actors had started did for ever."""
+    with driver() as (process, started):
+        names = [child.name() for child in started]
+        assert {"raylet", "gcs_server", "ray::EnvHost", "ray::RuntimeEnvAgent", "cat"} <= set(names)
+        assert names.count("sleep") == 5
+        process.kill()
+        process.wait()
+        assert left_of(started, GONE_SECONDS) == []
+
+
+def test_nothing_is_left_when_the_session_has_ended() -> None:
+    with driver() as (process, started):
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.close()
+        assert process.stdout.readline() == "ended\n"
+        assert left_of(started, 0.0) == []
+
+
+def test_the_watchdog_ends_what_is_marked_or_named_and_nothing_else() -> None:
+    marked, named, other, reused = (
+        subprocess.Popen(["sleep", "1000"], env={**os.environ, "OCM_MADE_UP": value})
+        for value in ("it", "no", "no", "no")
+    )
+    dog = subprocess.Popen(
+        [sys.executable, "-I", "-S", watchdog.__file__, "OCM_MADE_UP=it"], stdin=subprocess.PIPE
+    )
+    try:
+        lines = f"{named.pid} {watchdog.start_time(named.pid)}\n{reused.pid} 1\n"
+        assert marked.poll() is None
+        dog.communicate(lines.encode(), timeout=30)
+        assert dog.returncode == 0
+        assert (marked.wait(5), named.wait(5)) == (-signal.SIGKILL, -signal.SIGKILL)
+        assert other.poll() is None and reused.poll() is None
+    finally:
+        for process in (marked, named, other, reused, dog):
+            process.kill()
+            process.wait()
+
+
+def test_the_watchdog_heeds_no_request_to_end_before_its_driver() -> None:
+    with watchdog.watched() as dog:
+        assert dog is not None
+        time.sleep(0.5)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            dog.send_signal(number)
+        time.sleep(0.2)
+        assert dog.poll() is None
+    assert dog.returncode == 0
+
+
+def test_many_hosts_are_no_reason_for_a_warning() -> None:
+    """Ray told of them on standard output; of other things it tells still."""
+    skipped = re.compile(_ENVIRONMENT["RAY_DEDUP_LOGS_SKIP_REGEX"])
+    assert skipped.search("WARNING: 9 PYTHON worker processes have been started on node: 8f with address: 1")
+    assert not skipped.search("A worker died or was killed while executing a task by an unexpected error.")
