@@ -32,7 +32,7 @@ _TWO = (
 )
 _CHANGE = re.compile(r"heat|cool|clean|slice|use|take")
 _APPLIANCE = re.compile(r"go to (microwave|fridge|sinkbasin)")
-_ODD = (
+ODD = (
     "",
     "  ",
     "think: where is it?",
@@ -92,7 +92,7 @@ def choose(scene: Scene, draw: random.Random) -> str:
     if kind < 0.5:
         return _possible(scene, draw)
     if kind < 0.6:
-        return draw.choice(_ODD)
+        return draw.choice(ODD)
     receptacles = sorted(scene.receptacles)
     things = sorted(set(_NAME.findall(" ".join(sorted(scene.commands)))) | scene.receptacles)
     if kind < 0.8:
