@@ -34,7 +34,7 @@ def change(scene: Scene) -> Move | None:
 
 def tool(scene: Scene) -> str:
     """Something that shows a temperature; empty where none was seen."""
-    for things in scene.world.views.values():
+    for things in (scene.world.held.values(), *scene.world.views.values()):
         for thing in things:
             if not thing.inside and degrees_in(thing.text) is not None:
                 return thing.name
@@ -86,7 +86,8 @@ def _is_used_up(scene: Scene, name: str) -> bool:
 def _insert(scene: Scene, room: str, device: Thing) -> Move | None:
     """The subject into or onto the device: the thing itself, or what it is in."""
     subject = scene.goal.subject
-    carried = next((name for name in scene.world.held if fits(subject, name) or name == _vessel(scene)), "")
+    held = scene.world.held.values()
+    carried = next((one.name for one in held if any(fits(subject, inner.name) for inner in one.all())), "")
     if not carried:
         thing = found_here(scene, subject)
         if thing is None:
@@ -102,15 +103,6 @@ def _insert(scene: Scene, room: str, device: Thing) -> Move | None:
         return Move(f"The {device.name} has to be open.", opening)
     action = f"move {carried} to {device.name}"
     return Move(f"I try the {device.name}.", action) if scene.can(action) else None
-
-
-def _vessel(scene: Scene) -> str:
-    """What the subject was in when it was last seen."""
-    for things in scene.world.views.values():
-        for thing in things:
-            if any(fits(scene.goal.subject, inner.name) for inner in thing.inside):
-                return thing.name
-    return ""
 
 
 def _run(scene: Scene, device: Thing) -> Move | None:

@@ -13,7 +13,8 @@ from backbones.scripted.scienceworld.seeking import approach
 
 def found_here(scene: Scene, wanted: str) -> Thing | None:
     """What fits a name best among all that is in sight or carried."""
-    things = [*scene.here, *(Thing(name, name) for name in scene.world.held)]
+    carried = (inner for thing in scene.world.held.values() for inner in thing.all())
+    things = [*scene.here, *carried]
     best = max(things, key=lambda thing: fits(wanted, thing.name), default=None)
     return best if best and fits(wanted, best.name) else None
 
@@ -26,10 +27,7 @@ def called(scene: Scene, thing: Thing) -> str:
 
 
 def act_on(scene: Scene, verb: str, wanted: str, places: Iterable[str], thought: str) -> Move | None:
-    """A verb on a thing, once: on the way to it, then it; None when done or where nothing is left to try."""
-    done = (deed for deed in scene.world.deeds if deed.worked and deed.command.verb == verb)
-    if any(fits(wanted, deed.command.thing.partition(" in ")[0]) for deed in done):
-        return None
+    """A verb on a thing, on the way to it first; None where nothing is left to try."""
     thing = found_here(scene, wanted)
     if thing is None:
         return approach(scene, wanted, places)
@@ -41,16 +39,17 @@ def act_on(scene: Scene, verb: str, wanted: str, places: Iterable[str], thought:
 
 def take(scene: Scene, wanted: str, places: Iterable[str] = ()) -> Move | None:
     """Picking something up; None when carried or where it cannot be."""
-    if scene.has(wanted):
-        return None
     thing = found_here(scene, wanted)
-    if thing and scene.facts.refuses("pick up", thing.name):
+    if scene.has(wanted) or (thing and scene.facts.refuses("pick up", thing.name)):
         return None
     return act_on(scene, "pick up", wanted, places, f"I take the {wanted} with me.")
 
 
 def focus(scene: Scene, wanted: str, places: Iterable[str] = ()) -> Move | None:
-    """Focusing on something that the task names."""
+    """Focusing once on something that the task names; None when done."""
+    done = (deed for deed in scene.world.deeds if deed.worked and deed.command.verb == "focus on")
+    if any(fits(wanted, deed.command.thing.partition(" in ")[0]) for deed in done):
+        return None
     return act_on(scene, "focus on", wanted, places, f"The task says: focus on the {wanted}.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 CLAIMS = "claims"
@@ -17,6 +18,8 @@ POWER = "power"
 """The table of things that were in a circuit with what was to be powered."""
 ENOUGH = 3
 """What is counted is counted no further."""
+ALIKE = 2
+"""Things of a kind after which the kind is assumed to be alike."""
 
 
 class Tally(NamedTuple):
@@ -63,7 +66,25 @@ class Facts:
         return self == Facts()
 
     def tally(self, what: str, thing: str) -> Tally:
-        return self.tried.get(what, {}).get(thing, Tally())
+        """What was seen of it; where nothing was, what was seen of things of its kind, as an assumption."""
+        table = self.tried.get(what, {})
+        own = table.get(thing)
+        if own is not None or what in (CLAIMS, SAY, REFER):
+            return own or Tally()
+        return self._kinds.get((what, thing.rpartition(" ")[2]), Tally())
+
+    @cached_property
+    def _kinds(self) -> Mapping[tuple[str, str], Tally]:
+        """(table, last word) -> tallies of several things whose names end alike."""
+        found: dict[tuple[str, str], list[Tally]] = {}
+        for what, table in self.tried.items():
+            for thing, tally in table.items():
+                found.setdefault((what, thing.rpartition(" ")[2]), []).append(tally)
+        return {
+            key: Tally(sum(one.worked > 0 for one in tallies), sum(one.refused > 0 for one in tallies))
+            for key, tallies in found.items()
+            if len(tallies) >= ALIKE
+        }
 
     def refuses(self, what: str, thing: str) -> bool:
         """Whether it is known not to work."""

@@ -69,13 +69,20 @@ def _candidates(scene: Scene) -> list[tuple[str, Thing]]:
     rooms = [place for place in goal.places if place in scene.world.views] if not goal.box else []
     for room in rooms or sorted(scene.world.views):
         for thing in scene.world.views[room]:
-            if not goal.stages or any(word in wording(thing.name).split() for word in _owner(scene)):
+            if _may_be_meant(scene, room, thing):
                 found.setdefault(thing.name, (room, thing))
+    if goal.box:
+        found |= {name: (scene.world.room, thing) for name, thing in scene.world.held.items()}
     return list(found.values())
 
 
-def _owner(scene: Scene) -> list[str]:
-    return wording(scene.goal.stages).split()
+def _may_be_meant(scene: Scene, room: str, thing: Thing) -> bool:
+    """Whether it has the owner's name where the task has one, and nothing with it failed so far."""
+    verbs = ("focus on", "pick up") if scene.goal.box else ("focus on",)
+    if any((room, f"{verb} {thing.name}") in scene.world.failed for verb in verbs):
+        return False
+    owner = set(wording(scene.goal.stages).split())
+    return not owner or bool(owner & set(wording(thing.name).split()))
 
 
 def _hope(scene: Scene, question: str, thing: Thing) -> tuple[float, int]:
@@ -84,7 +91,8 @@ def _hope(scene: Scene, question: str, thing: Thing) -> tuple[float, int]:
     alike = len(set(wording(thing.name).split()) & set(question.split()))
     fixed = scene.facts.refuses("pick up", thing.name)
     hope = scene.facts.tally(question, answer).hope + 0.2 * min(alike, 1) - 0.3 * fixed
-    return hope - 0.1 * bool(thing.inside or thing.holds), scene.rank(thing.name)
+    hope -= 0.1 * bool(thing.inside or thing.holds)
+    return hope + 0.4 * (thing.name in scene.world.held), scene.rank(thing.name)
 
 
 def _focus_on(scene: Scene, chosen: tuple[str, Thing], question: str) -> Move | None:

@@ -15,8 +15,11 @@ from backbones.scripted.scienceworld.seeking import explore, look
 from backbones.scripted.scienceworld.wiring import power
 
 NAMES_PER_INSPECT = 8
-TRIES = 8
+TRIES = 12
 """Refusals in an episode that curiosity is worth."""
+REPEATS = 4
+WALKS = 12
+WAITS = 40
 
 
 def decide(scene: Scene) -> Move:
@@ -32,8 +35,16 @@ def _moves(scene: Scene) -> Iterator[Move]:
     """What may be done, in the order in which the task asks for it."""
     steps = (_named, change, power, settle, choose, deliver, _curious)
     for step in steps:
-        if move := step(scene):
+        move = step(scene)
+        if move and scene.world.count(move.text) < _often(move.text):
             yield move
+
+
+def _often(action: str) -> int:
+    """How often an action may be taken in an episode: a walk to and fro has an end."""
+    if action == "wait":
+        return WAITS
+    return WALKS if action.startswith(("go ", "look around")) else REPEATS
 
 
 def _answer(scene: Scene) -> Move:

@@ -29,6 +29,7 @@ _REFUSAL = re.compile(
     r"\b(?:can't|cannot|not|isn't|aren't|doesn't|unknown|already|broken|empty)\b|^Ambiguous|^No known"
 )
 _OPTION = re.compile(r"^(\d+):\s*(.+)$", re.MULTILINE)
+_WHERE = re.compile(r" \([^()]*\)")
 _CUT = re.compile(r"\(\d+ more characters\)\s*$")
 _MENU = "Ambiguous request"
 _NOT_UNDERSTOOD = "No known action"
@@ -128,9 +129,14 @@ def look_in(text: str) -> Look | None:
     doors = tuple((room.strip(), state == "open") for room, state in _DOOR.findall(text, head.end()))
     return Look(
         head[1].strip(),
-        tuple(thing for thing in things if thing and not thing.name.startswith("door to ")),
+        tuple(thing for thing in things if thing and not _is_other(thing.name)),
         doors if whole else (),
     )
+
+
+def _is_other(name: str) -> bool:
+    """Whether a line tells of a door, or of whoever looks."""
+    return name.startswith("door to ") or name == "agent"
 
 
 @lru_cache(maxsize=16384)
@@ -197,7 +203,7 @@ def options_in(observation: str) -> tuple[str, ...]:
     """The choices of a menu; empty where there is none."""
     if not observation.startswith(_MENU):
         return ()
-    return tuple(option.partition(" (")[0].strip() for _, option in _OPTION.findall(observation))
+    return tuple(_WHERE.sub("", option).strip() for _, option in _OPTION.findall(observation))
 
 
 def points_in(observation: str) -> dict[str, str]:

@@ -72,11 +72,12 @@ class Scene:
 
 
 def fits(wanted: str, name: str) -> float:
-    """How well a thing's name fits what is wanted, in [0, 1]; 0 where a wanted word is missing."""
+    """How well a thing's name fits what is wanted: 0 where a wanted word is missing, more where few others
+    are in it, and most where it also ends alike."""
     words, own = wording(wanted).split(), wording(name).split()
     if not words or any(word not in own for word in words):
         return 0.0
-    return len(words) / len(own)
+    return len(words) / len(own) + (words[-1] == own[-1])
 
 
 def read_scene(dialogue: Dialogue, seed: int) -> Scene | None:

@@ -47,7 +47,8 @@ class World:
     open_doors: dict[frozenset[str], bool] = field(default_factory=dict)
     blocked: set[tuple[str, str]] = field(default_factory=set)
     """(room, next room) where there is no way."""
-    held: list[str] = field(default_factory=list)
+    held: dict[str, Thing] = field(default_factory=dict)
+    """What is carried, with what was seen in it."""
     moved_into: dict[str, str] = field(default_factory=dict)
     """Thing -> what the agent put it into or onto."""
     contents: dict[str, list[str]] = field(default_factory=dict)
@@ -118,7 +119,8 @@ class World:
         elif command.verb in _REVEALING:
             self.stale.add(self.room)
         if took := _TOOK.match(observation):
-            self.held.append(took[1].lower())
+            name = took[1].lower()
+            self.held[name] = self._lift(name)
         elif command.verb in ("move", "pour", "put") and command.other:
             self._put(command.thing, command.other)
         if command.verb == "mix":
@@ -127,9 +129,19 @@ class World:
             self.views[self.room] = (*self.views.get(self.room, ()), *thing.inside)
 
     def _put(self, thing: str, target: str) -> None:
-        self.held = [name for name in self.held if name != thing]
+        moved = self.held.pop(thing, None) or self._lift(thing)
+        if target not in self.held:
+            self.views[self.room] = (*self.views.get(self.room, ()), *moved.all())
         self.moved_into[thing] = target
         self.contents.setdefault(target, []).append(thing)
+
+    def _lift(self, name: str) -> Thing:
+        """Take a thing, with all that is in it, out of the view of this room."""
+        things = self.views.get(self.room, ())
+        found = next((thing for thing in things if thing.name == name), Thing(name, name))
+        gone = {id(thing) for thing in found.all()}
+        self.views[self.room] = tuple(thing for thing in things if id(thing) not in gone)
+        return found
 
     def _doubt(self, command: Command, observation: str) -> None:
         """What a command that failed shows of the map."""
