@@ -40,6 +40,11 @@ def cluster_limits(nodes: Sequence[Mapping[str, Any]], hosts: int | None, memory
     return Limits(hosts or max(1, int(HOSTS_PER_CORE * cores)), budget, offered)
 
 
+def hosts_here(entry: EnvironmentEntry, cores: float, available: float) -> int:
+    """How many hosts of this environment alone this machine holds by default."""
+    return min(int(HOSTS_PER_CORE * cores), int(SHARE * available / entry.memory_mb))
+
+
 def free_here_mb() -> float:
     """What this machine can give to a new host at this moment."""
     return available_mb() - RESERVE_MB

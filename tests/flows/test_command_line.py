@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from envs import registry
+from envs.scienceworld import jvm
 from flows.cli import main
+from flows.cli.doctor import java_version
 from knowledge_store.lake.manifest import PlannedChain, write_manifest
 from knowledge_store.lake.writer import ChainWriter
+from ocm.errors import EnvironmentFault
 from ocm.identity import chain_id
+from tests.envs.echo import echo
 from tests.lake.fake import fake_chain, fake_key
 
 KEY = fake_key()
@@ -92,3 +100,25 @@ def test_a_failed_chain_leaves_no_traceback_of_prefect() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["False", "False"]
+
+
+def test_the_doctor_tells_of_memory_java_and_each_environment(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing for one environment does not keep the others from being played."""
+    without_data = replace(echo(name="echo"), default_task_set="gone")
+    too_large = replace(echo(10**9, name="large"), default_task_set="all")
+    shown = {"plancraft": registry.entry("plancraft"), "echo": without_data, "large": too_large}
+    monkeypatch.setattr(registry, "ENVIRONMENTS", shown)
+    monkeypatch.setattr(jvm, "java", Mock(side_effect=EnvironmentFault("there is no Java; run: this")))
+    assert ocm("doctor", "--root", root) == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["memory"].endswith("MB available")
+    assert lines["java"] == "there is no Java; run: this"
+    assert re.search(r", 117 tasks in test.small, [1-9]\d* hosts of 150 MB fit$", lines["plancraft"])
+    assert lines["echo"] == "echo has one task set: all"
+    assert lines["large"].endswith("too little memory: 1000000000 MB")
+
+
+def test_the_doctor_finds_java() -> None:
+    assert re.search(r"java.*: .*version", java_version())

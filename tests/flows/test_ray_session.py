@@ -40,6 +40,7 @@ def test_a_request_to_end_is_still_ours(ray_session: None) -> None:
 
 DRIVER = """
 import asyncio, subprocess, sys
+from envs import registry
 from envs.policy import Limits
 from envs.pool import HostPool
 from flows.ray_session import ray_session
@@ -53,9 +54,12 @@ class Nest:
     def ready(self): return True
 
 async def main():
-    pool = HostPool(Limits(2, 1000, (1000,)))
-    async with pool.lease(echo(), {}) as host:
+    pool = HostPool(Limits(2, 2000, (2000,)))
+    java = registry.entry("scienceworld")
+    task = registry.create("scienceworld", {}).tasks("test.first5")[0]
+    async with pool.lease(echo(), {}) as host, pool.lease(java, {}) as other:
         await host.reset(TaskRef("echo", "all", "e0", "easy"))
+        await other.reset(task)
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.read)
     await pool.close()
@@ -95,7 +99,7 @@ def test_nothing_outlives_a_driver_that_is_killed() -> None:
     """Ray's agents did for a minute; what its actors had started did for ever."""
     with driver() as (process, started):
         names = [child.name() for child in started]
-        assert {"raylet", "gcs_server", "ray::EnvHost", "ray::RuntimeEnvAgent", "cat"} <= set(names)
+        assert {"raylet", "gcs_server", "ray::EnvHost", "ray::RuntimeEnvAgent", "cat", "java"} <= set(names)
         assert names.count("sleep") == 5
         process.kill()
         process.wait()
