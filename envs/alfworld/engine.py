@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ from ocm.errors import SpecError
 
 LEFTOVER_SECONDS = 600.0
 """Age from which a scratch folder belongs to a process that was killed: it is needed for 0.05 s."""
+
+_PREFIX = "ocm-alfworld-"
 
 Facts = frozenset[Any]
 
@@ -118,16 +120,21 @@ def give_back(engine: Engine) -> None:
 def _scratch() -> Iterator[None]:
     """The engine copies its library (33 MB) to a temporary folder, loads it and removes it again.
 
-    Within, such folders go into one of this user's, from which those of killed processes are removed.
+    Within, that folder is made in one of ours, and those of killed processes are removed.
     """
-    folder = Path(tempfile.gettempdir()) / f"ocm-alfworld-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for left in folder.iterdir():
-        if time.time() - left.stat().st_mtime > LEFTOVER_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+    _remove_leftovers(Path(tempfile.gettempdir()))
     before = tempfile.tempdir
-    tempfile.tempdir = str(folder)
-    try:
-        yield
-    finally:
-        tempfile.tempdir = before
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
+def _remove_leftovers(temporary: Path) -> None:
+    for left in temporary.glob(f"{_PREFIX}*"):
+        with suppress(FileNotFoundError):  # its process, or another one that starts, was faster
+            found = left.lstat()
+            if found.st_uid == os.getuid() and time.time() - found.st_mtime > LEFTOVER_SECONDS:
+                shutil.rmtree(left)

@@ -9,6 +9,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -47,7 +48,7 @@ def as_zip(path: Path, files: Mapping[str, bytes]) -> Path:
     return path
 
 
-def as_tar(mode: str) -> Callable[[Path, Mapping[str, bytes]], Path]:
+def as_tar(mode: Any) -> Callable[[Path, Mapping[str, bytes]], Path]:
     def write(path: Path, files: Mapping[str, bytes]) -> Path:
         with tarfile.open(path, mode) as file:
             for name, content in files.items():

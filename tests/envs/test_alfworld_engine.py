@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -176,7 +177,7 @@ environment = AlfworldEnvironment()
 environment.reset(TaskRef("alfworld", "own", {PAN!r}, ""))
 environment.step("look")
 assert (list(sys.argv), sys.stdout, dict(os.environ)) == before
-print([str(path) for path in Path(os.environ["TMPDIR"]).rglob("*") if not path.is_dir()])
+print([str(path) for path in Path(os.environ["TMPDIR"]).rglob("*") ])
 """
     (tmp_path / "home").mkdir()
     (tmp_path / "tmp").mkdir()
@@ -191,17 +192,17 @@ print([str(path) for path in Path(os.environ["TMPDIR"]).rglob("*") if not path.i
 
 
 def test_what_killed_processes_left_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed = tmp_path / f"{engine._PREFIX}killed"
+    (killed / "tmp").mkdir(parents=True)
+    (killed / "tmp" / "libdownward.so").write_bytes(b"x")
     with engine._scratch():
-        pass
-    (folder,) = tmp_path.iterdir()
-    (folder / "tmpkilled").mkdir()
-    (folder / "tmpkilled" / "libdownward.so").write_bytes(b"x")
+        assert killed.exists(), "it may be that of one that starts just now"
+        assert Path(tempfile.mkdtemp()).parent.parent == tmp_path
+    os.utime(killed, (0, 0))
     with engine._scratch():
-        assert (folder / "tmpkilled").exists(), "it may belong to one that starts just now"
-    monkeypatch.setattr(time, "time", lambda: (folder / "tmpkilled").stat().st_mtime + 601)
-    with engine._scratch():
-        assert not list(folder.iterdir())
+        assert not killed.exists()
+    assert not list(tmp_path.iterdir()) and tempfile.tempdir == str(tmp_path)
 
 
 def test_past_games_are_forgotten(world: AlfworldEnvironment) -> None:
