@@ -74,7 +74,7 @@ ENVIRONMENTS: Mapping[str, EnvironmentEntry] = {
             default_task_set="test.first5",
             settings="envs.scienceworld.settings:ScienceworldSettings",
             factory="envs.scienceworld.environment:ScienceworldEnvironment",
-            memory_mb=550,
+            memory_mb=450,
             probe="envs.scienceworld.probe:probe",
             observation_characters=105,
         ),
