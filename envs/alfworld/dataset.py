@@ -33,7 +33,7 @@ def data_folder() -> Path:
 def game_ids(task_set: str, data: Path) -> Sequence[str]:
     """The games of a task set, sorted: paths under its folder, without the file's name.
 
-    It looks at the last bytes of every game file: 0.15 s for all of ``train``.
+    It looks at the last bytes of every game file: 0.3 s of CPU for the 3,553 of ``train``.
 
     Raises:
         SpecError: the data set is not there, or a game in it is damaged.
