@@ -18,6 +18,7 @@ from flows.checking import check_environment
 from flows.hosting import host_pool
 from ocm.types import Step, Validity
 from tests.envs.example_environment import LampsEnvironment, LampsSettings, probe
+from tests.envs.worlds import available
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "environments.md"
@@ -67,6 +68,22 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> EnvironmentEntry:
 
 def test_the_page_holds_the_example_as_it_is() -> None:
     assert documented('"""Lamps') == CODE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_the_pages_table_is_true(name: str) -> None:
+    world = available(name)
+    rows = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
+    column = [cell.strip(" `") for cell in rows[0]].index(name)
+    table = {row[0].strip(): row[column].strip() for row in reversed(rows)}
+    assert table["step limit"] == str(world.environment.step_limit)
+    assert table["memory of a host, as registered"].startswith(f"{world.entry.memory_mb} MB")
+    assert f"`{world.entry.default_task_set}`" in table["paper's task set"]
+    assert table["same actions, same observations"].startswith("yes") is world.environment.deterministic
+    for setting in registry.settings_model(name).model_fields:
+        assert f"`{setting}`" in table["settings"]
+    if world.tasks[0].task_set == world.entry.default_task_set:
+        assert f" {len(world.tasks)}" in table["paper's task set"]
 
 
 def test_it_is_made_with_its_settings(registered: EnvironmentEntry) -> None:
