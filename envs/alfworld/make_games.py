@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from envs.alfworld.game import task_type
 from envs.alfworld.rooms import LAMPS, ROOMS, TASKS, Task
 from ocm.identity import generator
 
@@ -157,10 +158,11 @@ def _goals() -> Any:
 
 
 def main(folder: Path) -> None:
-    """Write all games, and remove those that are no longer made."""
+    """Write all games, and remove those that are no longer made; other files stay."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.toml"):
-        old.unlink()
+        if task_type(old.stem):
+            old.unlink()
     for task in TASKS:
         (folder / f"{game_id(task)}.toml").write_text(make_game(task), "utf-8")
 

@@ -103,14 +103,15 @@ def test_a_second_cooling_and_a_second_use_change_nothing(world: AlfworldEnviron
 
 @pytest.mark.parametrize("action", [*ODD, "go to drawer 1\n\x00", "\ud800", "look" * 100_000])
 def test_no_text_breaks_the_engine(world: AlfworldEnvironment, action: str) -> None:
-    world.reset(task())
-    assert world._scene is not None
+    if world._scene is None or world._steps > 40:
+        world.reset(task())
     before = world._scene
+    assert before is not None
     step = world.step(action)
     assert step.action == action
     if step.validity is not Validity.VALID:
         assert step.observation == NOTHING and world._scene == before._replace(text=NOTHING)
-    assert world.step("go to fridge 1").validity is Validity.VALID
+    assert world.step("inventory").observation == "You are not carrying anything."
 
 
 def test_rules_are_the_engines_own_help(world: AlfworldEnvironment) -> None:
