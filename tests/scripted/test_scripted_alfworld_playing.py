@@ -46,7 +46,7 @@ PLACES = ("box 1", "box 2", "box 3", "rug 1", "shelf 1", "stove 1")
 @pytest.fixture(autouse=True)
 def straight(monkeypatch: pytest.MonkeyPatch) -> None:
     """No steps astray, and notes are read."""
-    for name in ("DAWDLES", "SLIPS", "RARELY"):
+    for name in ("DAWDLES", "SURE", "SLIPS", "RARELY"):
         monkeypatch.setattr(astray, name, 0.0)
     monkeypatch.setattr(playing, "READS", 1.0)
 
@@ -177,4 +177,4 @@ def test_notes_are_not_always_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     messages = acting("put a mug in box.", *PLACES, memory=MEMORY)
     read = sum(turn(messages, seed).text.startswith("Inspect") for seed in range(400))
-    assert 230 <= read <= 290
+    assert 205 <= read <= 275

@@ -19,12 +19,14 @@ CORE_CLASSES = frozenset({"Item", "Place", "Agent"})
 
 @lru_cache(maxsize=256)
 def worth_reading(index: Index, goal: Goal, places: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of what tells where the goal's things are, how they are changed, and what is in vain."""
+    """Names of what tells where the goal's things are, how they are changed, what hides things, and what
+    is in vain."""
     kinds = tuple(dict.fromkeys(map(kind_of, places)))
     wanted = [goal.item, *([goal.lamp] if goal.lamp else [])]
     if goal.treatment:
         ways = [entry for entry in index.entries if _is_way(entry, goal.treatment)]
         wanted += [entry.words[-1] for entry in ways] or kinds
+    wanted += [kind for kind in kinds if any(entry.words == ("open", kind) for entry in index.entries)]
     names = [name for kind in wanted for name in _about(index, kind)]
     names += [entry.name for entry in index.entries if entry.words[-2:] == ("no", "effect")]
     return tuple(dict.fromkeys(names))

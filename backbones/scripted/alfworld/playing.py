@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from backbones.scripted.alfworld.astray import astray
-from backbones.scripted.alfworld.facts import EXAMINE, NAMELESS, NEAR, PUT, TWO, Facts, together
+from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Facts, together
 from backbones.scripted.alfworld.goals import Goal, goal_in
 from backbones.scripted.alfworld.memory import facts_in, worth_reading
 from backbones.scripted.alfworld.reading import kind_of, places_in
@@ -23,7 +23,7 @@ from backbones.scripted.dialogue import Dialogue
 from backbones.scripted.player import Move
 
 NAMES_PER_INSPECT = 6
-READS = 0.65
+READS = 0.6
 """Share of episodes in which it reads its notes at all."""
 CURIOUS, SAYS_PUT, EXAMINES = 0.5, 0.35, 0.5
 """Shares of episodes in which, without knowing better, it examines what it could not go to, says ``put``
@@ -72,7 +72,7 @@ def decide(scene: Scene) -> Move:
         return Move("My notes may help here.", f"Inspect[{', '.join(scene.to_read)}]")
     moves = (*_forward(scene), *_wander(scene))
     move = next((move for move in moves if move.text not in scene.world.vain), moves[-1])
-    return astray(move, scene.world, scene.seed, knows_names=scene.knows(NAMELESS))
+    return astray(move, scene.world, scene.seed, scene.facts)
 
 
 def _forward(scene: Scene) -> Iterator[Move]:

@@ -11,7 +11,7 @@ from backbones.scripted.alfworld.reading import kind_of
 from backbones.scripted.alfworld.world import World
 
 SEEN_BEFORE = 0.4
-"""How much less it expects of a place where it looked longer ago."""
+"""How much less it expects of a place with each time that it looked there."""
 UNKNOWN = 0.2
 """The share of a kind of place where a thing was never seen, beside those where it was."""
 PASSES_BY = 0.6
@@ -36,7 +36,7 @@ def search_order(world: World, item: str, facts: Facts, seed: int) -> list[str]:
         kind = kind_of(place)
         share = seen.get(kind, 0) / total / instances[kind] if total else 0.0
         cost = (not world.is_at(place)) + world.closed.get(place, facts.of(kind).can_close)
-        dim = SEEN_BEFORE if place in world.looked else 1.0
+        dim = SEEN_BEFORE ** world.looks.get(place, 0)
         return dim * (UNKNOWN / len(world.places) + share) / max(1, cost) * jitter(seed, f"{place} {block}")
 
     places = (place for place in world.places if _is_open_question(world, place))

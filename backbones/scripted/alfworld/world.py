@@ -48,6 +48,8 @@ class World:
     """Actions so far."""
     looked: dict[str, int] = field(default_factory=dict)
     """Place -> when its things were last seen."""
+    looks: dict[str, int] = field(default_factory=dict)
+    """Place -> how often its things were seen."""
     vain: set[str] = field(default_factory=set)
     """Actions without effect, since something last changed."""
     refused: dict[str, int] = field(default_factory=dict)
@@ -150,6 +152,7 @@ def _note_sight(world: World, sight: Sight) -> None:
         world.first.setdefault(sight.place, unmoved)
         world.things[sight.place] = list(sight.things)
         world.looked[sight.place] = world.clock
+        world.looks[sight.place] = world.looks.get(sight.place, 0) + 1
 
 
 def _note_taken(world: World, deed: Deed) -> None:
