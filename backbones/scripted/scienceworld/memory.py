@@ -36,7 +36,7 @@ def room_file(room: str) -> str:
 
 def table_file(name: str) -> str:
     """The procedure that holds a table where there is no K_o."""
-    return f"{FOLDER}table_{name.lower()}.py"
+    return f"{FOLDER}list_{name.lower()}.py"
 
 
 def slug(text: str) -> str:
@@ -54,7 +54,7 @@ def to_read(index: Index) -> Iterator[str]:
     for entry in index.entries:
         if is_room(entry) and not entry.name.isupper():
             rooms.append(entry.name)
-        elif entry.name.isupper() or (entry.is_file and entry.words[:1] == ("table",)):
+        elif entry.name.isupper() or (entry.is_file and entry.words[:1] == ("list",)):
             tables.append(entry.name)
     yield from rooms
     yield from tables
@@ -77,7 +77,7 @@ def facts_in(text: str) -> Facts:
         tried={
             name.removeprefix(TRIED).lower().replace("_", " "): _tallies(table)
             for name, table in tables.items()
-            if name.startswith(TRIED)
+            if name.startswith(TRIED) and table
         },
         mixtures={
             key: made for key, made in tables.get(MIXTURES, {}).items() if _is_name(key) and _is_name(made)

@@ -43,11 +43,7 @@ def facts_of(world: World, goal: Goal, success: bool | None = None) -> Facts:
         tried=tried,
         mixtures=dict(_mixtures(world)),
         warmth=_warmth(world),
-        points={
-            deed.command.thing: tuple(points_in(deed.observation))
-            for deed in world.deeds
-            if deed.command.verb == "look at" and deed.worked and "\n" not in deed.observation
-        },
+        points=points_of(world),
     )
 
 
@@ -101,23 +97,36 @@ def judgements(world: World, goal: Goal, success: bool | None) -> Iterator[tuple
             if branch.thing in (last.command.thing, last.command.other):
                 yield CLAIMS, claim(branch.condition, goal.subject), success
     if goal.verb == "turn" and success is not None:
-        for name in ring_of(world, goal.subject):
+        for name in sources_of(world, goal.subject):
             yield POWER, name, success
 
 
 _DECIDING = ("focus on", "move", "put")
 
 
-def ring_of(world: World, device: str) -> tuple[str, ...]:
-    """What the device was last connected with over the parts between, itself left out."""
-    names: dict[str, None] = {}
-    for deed in world.deeds:
-        if deed.command.verb == "connect" and deed.worked:
-            for end in (deed.command.thing, deed.command.other):
-                owner = end.rsplit(" ", 1)[0]
-                if owner != device and not owner.endswith(("terminal",)):
-                    names[owner] = None
-    return tuple(names)
+def sources_of(world: World, device: str) -> tuple[str, ...]:
+    """What was connected and has the same points of contact as the device: what was to power it."""
+    points = points_of(world)
+    ends = [
+        end
+        for deed in world.deeds
+        if deed.command.verb == "connect" and deed.worked
+        for end in (deed.command.thing, deed.command.other)
+    ]
+    return tuple(
+        name
+        for name, own in points.items()
+        if own and own == points.get(device) and name != device and any(end.startswith(name) for end in ends)
+    )
+
+
+def points_of(world: World) -> dict[str, tuple[str, ...]]:
+    """Points of contact by thing, of all that was looked at."""
+    return {
+        deed.command.thing: tuple(points_in(deed.observation))
+        for deed in world.deeds
+        if deed.command.verb == "look at" and deed.worked and "\n" not in deed.observation
+    }
 
 
 def question_of(goal: Goal, asked: int) -> str:

@@ -19,7 +19,7 @@ TRIES = 12
 """Refusals in an episode that curiosity is worth."""
 REPEATS = 4
 WALKS = 12
-WAITS = 40
+WAITS = 12
 
 
 def decide(scene: Scene) -> Move:
@@ -28,7 +28,7 @@ def decide(scene: Scene) -> Move:
         return _answer(scene)
     if names := _to_look_up(scene):
         return Move("My notes may help.", f"Inspect[{', '.join(names)}]")
-    return next(_moves(scene), Move("I let some time pass.", "wait"))
+    return next(_moves(scene), Move("I am at a loss, so I look around.", "look around"))
 
 
 def _moves(scene: Scene) -> Iterator[Move]:
@@ -89,4 +89,4 @@ def _curious(scene: Scene) -> Move | None:
                 action, known = f"{verb} {name}", scene.facts.tally(verb, name)
                 if known == (0, 0) and scene.can(action) and not scene.did(action):
                     return Move(f"What happens if I {verb} the {name}?", action)
-    return explore(scene, "There is more to see.")
+    return explore(scene, "There is more to see.") or Move("I let some time pass.", "wait")

@@ -25,9 +25,7 @@ _OFF = re.compile(r"which is (?:turned off|deactivated|off)\b")
 _ON = re.compile(r"which is (?:turned on|activated|on)\b")
 _POINT = re.compile(r"its ([\w ]+?) is connected to: ([^.]*)")
 _DEGREES = re.compile(r"temperature of (-?\d+) degrees")
-_REFUSAL = re.compile(
-    r"\b(?:can't|cannot|not|isn't|aren't|doesn't|unknown|already|broken|empty)\b|^Ambiguous|^No known"
-)
+_REFUSAL = re.compile(r"\b(?:can't|cannot|not|isn't|aren't|doesn't|already|broken|empty)\b|^Unknown action")
 _OPTION = re.compile(r"^(\d+):\s*(.+)$", re.MULTILINE)
 _WHERE = re.compile(r" \([^()]*\)")
 _CUT = re.compile(r"\(\d+ more characters\)\s*$")
