@@ -11,12 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from agents.ocm.plan import read_plan
 from agents.parsing import parse_code
 from agents.prompts import fill
+from backbones.scripted.alfworld.core import CORE
+from backbones.scripted.alfworld.exercises import WAYS, way_procedure
 from backbones.scripted.alfworld.facts import NEAR, PUT, TWO
-from backbones.scripted.alfworld.knowledge import CORE, WAYS, no_effect, way_procedure
+from backbones.scripted.alfworld.knowledge import no_effect
 from backbones.scripted.alfworld.memory import facts_in
 from backbones.scripted.alfworld.player import AlfworldPlayer
 from backbones.scripted.client import reply_to
@@ -28,9 +32,9 @@ from knowledge_store.rules import check
 from knowledge_store.sandbox import Policy, Sandbox
 from ocm.types import Files, Message, Request, Verdict
 from tests.envs.alfworld_real import needs_alfworld
-from tests.scripted.alfworld_texts import episode, reflecting, room, updating
+from tests.scripted.alfworld_texts import acting, episode, reflecting, room, updating
 from tests.scripted.test_scripted_client import FOLDER
-from tests.scripted.texts import OCM_PROMPTS, request
+from tests.scripted.texts import OCM_PROMPTS, after, request
 
 NOTHING = "Nothing happens."
 HEAT = "heat some mug and put it in box."
@@ -206,6 +210,41 @@ def test_misleading_knowledge_runs_and_fails_where_an_observation_is_asserted(
         assert all("AssertionError" in verdict.report for verdict in found)
         caught += bool(found)
     assert caught >= 8
+
+
+NAMES = st.sampled_from(["mug 1", "box 1", "rug 1", "thing 2", "item 3", "none 1", "x", ""])
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.builds("You arrive at {}. On the {}, you see a {}, and a {}.".format, NAMES, NAMES, NAMES, NAMES),
+    st.builds("You pick up the {} from the {}.".format, NAMES, NAMES),
+    st.builds("The {} is open. In it, you see a {}.".format, NAMES, NAMES),
+    st.builds("You heat the {} using the {}.".format, NAMES, NAMES),
+    st.builds("You move the {} to the {}.".format, NAMES, NAMES),
+    st.just(NOTHING),
+)
+ACTIONS = st.one_of(st.text(max_size=20), st.builds("{} {}".format, st.text(max_size=8), NAMES))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(["put two item in place.", "put a hot mug in box.", "look at none under the thing."]),
+    st.lists(st.tuples(ACTIONS, TEXTS), max_size=8),
+    st.text(max_size=80),
+)
+def test_no_text_makes_it_fail(goal: str, steps: list[tuple[str, str]], source: str) -> None:
+    messages = acting(
+        goal, "box 1", "rug 1", "place 1", memory={"objects.py": f"class Mug:\n    x = {source!r}\n"}
+    )
+    for number, (action, observation) in enumerate(steps, start=1):
+        messages += after(action, number, observation)
+    assert reply_to(request(messages), 0.5)
+    trajectory = episode(room("box 1", "rug 1", "place 1"), *steps)
+    for parts in ("both", "procedures"):
+        messages = updating(goal, trajectory, {}, parts)
+        messages[1] = Message("user", f"{messages[1].content}\n### Mug\n```python\n{source}\n```")
+        code = parse_code(reply_to(request(messages, "update"), 0.0))
+        for text in (code.objects, *code.procedures.values()):
+            ast.parse(text)
 
 
 @needs_alfworld

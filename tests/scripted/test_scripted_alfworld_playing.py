@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from backbones.scripted.alfworld import astray, playing
+from backbones.scripted.alfworld import astray, scene
 from backbones.scripted.alfworld.facts import TWO
-from backbones.scripted.alfworld.playing import decide, read_scene
+from backbones.scripted.alfworld.playing import decide
+from backbones.scripted.alfworld.scene import read_scene
 from backbones.scripted.dialogue import read_dialogue
 from backbones.scripted.player import Move
 from ocm.types import Message
@@ -48,13 +49,13 @@ def straight(monkeypatch: pytest.MonkeyPatch) -> None:
     """No steps astray, and notes are read."""
     for name in ("DAWDLES", "SURE", "SLIPS", "RARELY"):
         monkeypatch.setattr(astray, name, 0.0)
-    monkeypatch.setattr(playing, "READS", 1.0)
+    monkeypatch.setattr(scene, "READS", 1.0)
 
 
 def turn(messages: list[Message], seed: int = 0) -> Move:
-    scene = read_scene(read_dialogue(messages), seed)
-    assert scene is not None
-    return decide(scene)
+    found = read_scene(read_dialogue(messages), seed)
+    assert found is not None
+    return decide(found)
 
 
 def dialogue(messages: list[Message], *steps: tuple[str, str]) -> list[Message]:
@@ -119,9 +120,9 @@ def test_one_thing_is_carried_at_a_time_once_that_is_known() -> None:
     refused = (*steps, ("take mug 1 from shelf 1", "Nothing happens."))
     assert turn(dialogue(acting(goal, *PLACES), *refused)).text.startswith("go to box")
     knowing = dialogue(acting(goal, *PLACES, memory=MEMORY, full=True), *steps)
-    scene = read_scene(read_dialogue(knowing), 0)
-    assert scene is not None and scene.knows(TWO)
-    assert decide(scene).text.startswith("go to box")
+    found = read_scene(read_dialogue(knowing), 0)
+    assert found is not None and found.knows(TWO)
+    assert decide(found).text.startswith("go to box")
 
 
 def test_the_second_thing_is_brought_to_the_first() -> None:

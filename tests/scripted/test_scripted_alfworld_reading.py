@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backbones.scripted.alfworld.core import class_name
 from backbones.scripted.alfworld.facts import EXAMINE, NAMELESS, NEAR, PUT, TWO, Facts, Kind, grown, together
 from backbones.scripted.alfworld.goals import Goal, goal_in
-from backbones.scripted.alfworld.knowledge import class_name
 from backbones.scripted.alfworld.memory import facts_in, kind_named
 from backbones.scripted.alfworld.reading import Deed, Sight, places_in, told_in
 from backbones.scripted.alfworld.world import Event, World, world_in

@@ -6,20 +6,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from backbones.scripted.alfworld.core import CORE, class_name
+from backbones.scripted.alfworld.exercises import (
+    WAYS,
+    find_procedure,
+    open_procedure,
+    treat_procedure,
+    way_procedure,
+)
 from backbones.scripted.alfworld.facts import Facts, Kind, grown
 from backbones.scripted.alfworld.knowledge import (
-    CORE,
     FIND,
-    WAYS,
-    class_name,
-    find_procedure,
     kind_class,
     kind_procedure,
     no_effect,
     no_effect_procedure,
-    open_procedure,
-    treat_procedure,
-    way_procedure,
 )
 from backbones.scripted.alfworld.lessons import PROCEDURES, Lesson, lesson_in
 from backbones.scripted.alfworld.memory import facts_in

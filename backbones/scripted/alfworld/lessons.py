@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from backbones.scripted.alfworld.core import class_name
+from backbones.scripted.alfworld.exercises import WAYS
 from backbones.scripted.alfworld.facts import Facts
 from backbones.scripted.alfworld.goals import Goal, goal_in
-from backbones.scripted.alfworld.knowledge import AT, FIND, WAYS, class_name
+from backbones.scripted.alfworld.knowledge import AT, FIND
 from backbones.scripted.alfworld.reading import kind_of, places_in
 from backbones.scripted.alfworld.searching import jitter
 from backbones.scripted.alfworld.world import Event, World, world_in

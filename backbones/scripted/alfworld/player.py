@@ -11,6 +11,7 @@ from backbones.scripted.alfworld.drafting import draft
 from backbones.scripted.alfworld.goals import goal_in
 from backbones.scripted.alfworld.lessons import lesson_in
 from backbones.scripted.alfworld.reading import places_in
+from backbones.scripted.alfworld.scene import read_scene
 from backbones.scripted.code import Code
 from backbones.scripted.dialogue import Dialogue
 from backbones.scripted.player import Move
@@ -24,7 +25,7 @@ class AlfworldPlayer:
         return goal_in(opening) is not None and bool(places_in(opening))
 
     def decide(self, dialogue: Dialogue, seed: int) -> Move:
-        scene = playing.read_scene(dialogue, seed)
+        scene = read_scene(dialogue, seed)
         assert scene is not None, "asked only where plays() holds"
         return playing.decide(scene)
 

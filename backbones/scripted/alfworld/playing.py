@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import reduce
 
 from backbones.scripted.alfworld.astray import astray
-from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO, Facts, together
-from backbones.scripted.alfworld.goals import Goal, goal_in
-from backbones.scripted.alfworld.memory import facts_in, worth_reading
-from backbones.scripted.alfworld.reading import kind_of, places_in
+from backbones.scripted.alfworld.facts import EXAMINE, NEAR, PUT, TWO
+from backbones.scripted.alfworld.reading import kind_of
+from backbones.scripted.alfworld.scene import Scene
 from backbones.scripted.alfworld.searching import (
     UNREACHABLE,
     habit,
@@ -18,52 +15,12 @@ from backbones.scripted.alfworld.searching import (
     search_order,
     treating_places,
 )
-from backbones.scripted.alfworld.world import Event, World, world_in
-from backbones.scripted.dialogue import Dialogue
+from backbones.scripted.alfworld.world import World
 from backbones.scripted.player import Move
 
-NAMES_PER_INSPECT = 6
-READS = 0.6
-"""Share of episodes in which it reads its notes at all."""
 CURIOUS, SAYS_PUT, EXAMINES = 0.5, 0.35, 0.5
 """Shares of episodes in which, without knowing better, it examines what it could not go to, says ``put``
 as the goal does, and examines a thing under a light."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """An episode as its dialogue shows it, and how it is played."""
-
-    goal: Goal
-    world: World
-    facts: Facts
-    """Of the memory and of this episode."""
-    to_read: tuple[str, ...]
-    """Names in the memory to inspect now."""
-    seed: int
-
-    def knows(self, what: str) -> bool:
-        """That something has no effect."""
-        return what in self.facts.in_vain
-
-
-def read_scene(dialogue: Dialogue, seed: int) -> Scene | None:
-    """The episode so far; None where the text shows no goal or no room."""
-    goal, places = goal_in(dialogue.opening), places_in(dialogue.opening)
-    if goal is None or not places:
-        return None
-    events = (Event(exchange.action, exchange.observation) for exchange in dialogue.exchanges)
-    world = world_in(goal, places, events)
-    recalled = map(facts_in, (dialogue.known, *dialogue.shown))
-    reads = dialogue.inspects_left > 0 and habit(seed, "read", READS)
-    names = worth_reading(dialogue.index, goal, places) if reads else ()
-    return Scene(
-        goal=goal,
-        world=world,
-        facts=reduce(together, recalled, Facts(in_vain=frozenset(world.in_vain))),
-        to_read=tuple(name for name in names if name not in dialogue.asked)[:NAMES_PER_INSPECT],
-        seed=seed,
-    )
 
 
 def decide(scene: Scene) -> Move:

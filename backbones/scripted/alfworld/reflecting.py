@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from backbones.scripted.alfworld.core import CORE
+from backbones.scripted.alfworld.exercises import WAYS
 from backbones.scripted.alfworld.facts import Kind
-from backbones.scripted.alfworld.knowledge import CORE, FIND, WAYS
+from backbones.scripted.alfworld.knowledge import FIND
 from backbones.scripted.alfworld.lessons import PROCEDURES, Lesson
 
 
