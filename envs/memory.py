@@ -30,10 +30,11 @@ def available_mb(root: Path = Path("/")) -> float:
     """
     import psutil
 
-    return min([float(psutil.virtual_memory().available), *_rooms(root)]) / MB
+    machine = psutil.virtual_memory()
+    return min([float(machine.available), *_rooms(root, machine.total)]) / MB
 
 
-def _rooms(root: Path) -> list[float]:
+def _rooms(root: Path, total: int) -> list[float]:
     """What each control group around this process leaves, in bytes; none where there are none."""
     listing = root / "proc/self/cgroup"
     if not listing.exists():
@@ -45,17 +46,16 @@ def _rooms(root: Path) -> list[float]:
             files = _V2 if number == "0" else _V1
             top = root / files.folder
             inner = top / path.lstrip("/")
-            rooms += [
-                _room(folder, files) for folder in (inner, *inner.parents) if folder.is_relative_to(top)
-            ]
+            around = [folder for folder in (inner, *inner.parents) if folder.is_relative_to(top)]
+            rooms += [_room(folder, files, total) for folder in around]
     return [room for room in rooms if room is not None]
 
 
-def _room(folder: Path, files: _Files) -> float | None:
-    """None where the group has no limit, or lies outside what this container sees."""
+def _room(folder: Path, files: _Files, total: int) -> float | None:
+    """None where it has no limit below the machine's ``total``, or lies outside what this container sees."""
     try:
         limit = (folder / files.limit).read_text("ascii").strip()
-        if not limit.isdigit():
+        if not limit.isdigit() or int(limit) >= total:
             return None
         used = int((folder / files.used).read_text("ascii"))
         stat = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
