@@ -19,7 +19,6 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from py4j.java_gateway import GatewayClient, GatewayParameters, JavaGateway, find_jar_path
 from py4j.protocol import Py4JError
@@ -88,14 +87,12 @@ class Jvm:
             )
             self._check()
         except BaseException:
-            self.kill()
+            self._end()
             raise
 
     def kill(self) -> None:
         """End it at once, whatever it does. May be called again."""
-        gateway: Any = getattr(self, "gateway", None)
-        if gateway is not None:
-            gateway.disconnect()
+        self.gateway.disconnect()
         self._end()
 
     def _check(self) -> None:
