@@ -10,11 +10,12 @@ import logging
 import os
 import signal
 import socket
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from urllib.parse import urlsplit
 
-from flows.watchdog import name_children, watched
+from flows.watchdog import claimed, watched
 from ocm.errors import OrchestrationError
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
@@ -38,7 +39,7 @@ _ENVIRONMENT = {
 
 def is_local() -> bool:
     """Whether the cluster is this process's own, on this machine."""
-    return not os.environ.get("RAY_ADDRESS")
+    return os.environ.get("RAY_ADDRESS", "") in ("", "local")
 
 
 @contextmanager
@@ -56,9 +57,10 @@ def ray_session() -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    with watched() if is_local() else nullcontext() as dog:
-        _connect()
-        name_children(dog)
+    mark = uuid.uuid4().hex
+    with watched(mark) if is_local() else nullcontext() as dog:
+        with claimed(dog, mark):
+            _connect()
         try:
             yield
         finally:
@@ -68,7 +70,7 @@ def ray_session() -> Iterator[None]:
 def _connect() -> None:
     import ray
 
-    address = os.environ.get("RAY_ADDRESS")
+    address = None if is_local() else os.environ["RAY_ADDRESS"]
     before = {number: signal.getsignal(number) for number in _TAKEN}
     try:
         if address:
@@ -76,6 +78,7 @@ def _connect() -> None:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         else:
             ray.init(
+                address="local",  # without it, Ray joins a cluster of ``ray start``, dead or alive
                 include_dashboard=False,
                 object_store_memory=OBJECT_STORE_BYTES,
                 log_to_driver=False,

@@ -19,7 +19,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,39 +30,52 @@ PATIENCE = 10.0
 
 
 @contextmanager
-def watched() -> Iterator[subprocess.Popen[bytes] | None]:
-    """What is started in here ends soon after this process, or at the end of this block.
+def watched(mark: str) -> Iterator[subprocess.Popen[bytes] | None]:
+    """What :func:`claimed` with this mark ends soon after this process, or at the end of this block.
 
-    Yields the watchdog, for :func:`name_children`; None where there is none.
+    Yields the watchdog; None where there is none.
     """
     if sys.platform != "linux":
         yield None
         return
-    mark = uuid.uuid4().hex
     dog = subprocess.Popen(
         [sys.executable, "-I", "-S", __file__, f"{MARK}={mark}"],
         stdin=subprocess.PIPE,
+        # marked by another driver, it would be killed before it can end anything
+        env={name: value for name, value in os.environ.items() if name != MARK},
         start_new_session=True,  # Ctrl-C and a lost terminal are for the driver
     )
-    os.environ[MARK] = mark
     try:
         yield dog
     finally:
-        os.environ.pop(MARK, None)
         dog.communicate()
 
 
-def name_children(dog: subprocess.Popen[bytes] | None) -> None:
-    """Name all processes that this one has started, and those that they have started."""
+@contextmanager
+def claimed(dog: subprocess.Popen[bytes] | None, mark: str) -> Iterator[None]:
+    """What is started in here is marked and named to the watchdog: nothing that came before or comes later,
+    such as a Prefect server or what a notebook runs."""
+    if dog is None or dog.stdin is None:
+        yield
+        return
+    before, outer = descendants(), os.environ.get(MARK)
+    os.environ[MARK] = mark
+    try:
+        yield
+    finally:
+        del os.environ[MARK]
+        if outer is not None:
+            os.environ[MARK] = outer
+    dog.stdin.writelines(f"{one}\n".encode() for one in descendants() - before)
+    dog.stdin.flush()
+
+
+def descendants() -> frozenset[str]:
+    """All processes that this one has started, and those that they have, as ``pid start-time``."""
     import psutil
 
-    if dog is None or dog.stdin is None:
-        return
-    for child in psutil.Process().children(recursive=True):
-        start = start_time(child.pid)
-        if start is not None and child.pid != dog.pid:
-            dog.stdin.write(f"{child.pid} {start}\n".encode())
-    dog.stdin.flush()
+    found = {child.pid: start_time(child.pid) for child in psutil.Process().children(recursive=True)}
+    return frozenset(f"{pid} {start}" for pid, start in found.items() if start is not None)
 
 
 def start_time(pid: int) -> str | None:

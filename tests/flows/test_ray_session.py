@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -136,7 +137,7 @@ def test_the_watchdog_ends_what_is_marked_or_named_and_nothing_else() -> None:
 
 
 def test_the_watchdog_heeds_no_request_to_end_before_its_driver() -> None:
-    with watchdog.watched() as dog:
+    with watchdog.watched("a mark") as dog:
         assert dog is not None
         time.sleep(0.5)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -144,6 +145,56 @@ def test_the_watchdog_heeds_no_request_to_end_before_its_driver() -> None:
         time.sleep(0.2)
         assert dog.poll() is None
     assert dog.returncode == 0
+
+
+def test_the_watchdog_ends_nothing_that_the_driver_started_before_or_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It killed the Prefect server, before its last events had been delivered."""
+    monkeypatch.setenv(watchdog.MARK, "outer")
+    before = subprocess.Popen(["sleep", "1000"])
+    with watchdog.watched("a mark") as dog:
+        with watchdog.claimed(dog, "a mark"):
+            within = subprocess.Popen(["sleep", "1000"])
+        after = subprocess.Popen(["sleep", "1000"])
+    try:
+        assert within.wait(5) == -signal.SIGKILL
+        assert before.poll() is None and after.poll() is None
+        assert os.environ[watchdog.MARK] == "outer"
+    finally:
+        for process in (before, within, after):
+            process.kill()
+            process.wait()
+
+
+BESIDE_A_CLUSTER = """
+import os, subprocess
+from pathlib import Path
+
+# what `ray start` leaves when it is killed
+address = Path(os.environ["RAY_TMPDIR"], "ray", "ray_current_cluster")
+address.parent.mkdir()
+address.write_text("127.0.0.1:9")
+server = subprocess.Popen(["sleep", "1000"])
+from flows.ray_session import ray_session
+
+try:
+    with ray_session():
+        import ray
+        print(ray.get_runtime_context().gcs_address == "127.0.0.1:9", server.poll(), flush=True)
+    print(server.poll(), flush=True)
+finally:
+    server.kill()
+"""
+
+
+def test_a_session_joins_no_cluster_that_it_was_not_told_of_and_ends_no_other_server() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # one of pytest's is too long for Ray's sockets
+        environment = {**os.environ, "RAY_TMPDIR": folder}
+        environment.pop("RAY_ADDRESS", None)
+        program = [sys.executable, "-c", BESIDE_A_CLUSTER]
+        done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "False None\nNone\n"), done.stderr
 
 
 def test_many_hosts_are_no_reason_for_a_warning() -> None:
