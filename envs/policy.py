@@ -121,7 +121,11 @@ def next_move(state: State, limits: Limits) -> Move | None:
 
 
 def _make_room(state: State, limits: Limits) -> End | None:
-    """End the longest idle host, if that helps the first waiter and those on their way out do not."""
+    """End the longest idle host, if that helps the first waiter and those on their way out do not.
+
+    Where nobody plays and nothing is on its way out, it is of no use to anyone, and may free more than
+    it was thought to take.
+    """
     if not state.waiting or not state.idle:
         return None
     first = state.waiting[0].kind
@@ -132,7 +136,8 @@ def _make_room(state: State, limits: Limits) -> End | None:
 
     if fits_without(state.ending, state.idle + state.leased):
         return None
-    return End(0) if fits_without(state.ending + state.idle, state.leased) else None
+    alone = not (state.leased or state.ending)
+    return End(0) if alone or fits_without(state.ending + state.idle, state.leased) else None
 
 
 def is_stuck(state: State) -> bool:

@@ -59,6 +59,15 @@ def test_short_memory_starts_nothing_and_ends_what_idles() -> None:
     assert next_move(State(waiting(BIG), idle=(BIG,), free_mb=0), FOUR) == Give(0, 0)
 
 
+def test_where_nobody_plays_idle_hosts_end_for_a_waiter_that_memory_is_too_short_for() -> None:
+    """They were kept where their memory alone was not enough, and the waiter was never told."""
+    short = State(waiting(BIG), idle=(A,), free_mb=100)
+    assert next_move(short, FOUR) == End(0)
+    assert next_move(replace(short, idle=(B,), ending=(A,)), FOUR) is None
+    assert next_move(replace(short, leased=(A,)), FOUR) is None
+    assert is_stuck(replace(short, idle=()))
+
+
 def test_a_later_one_of_another_kind_goes_first_a_bounded_number_of_times() -> None:
     full = State((Waiter(A), Waiter(B)), idle=(B,), leased=(B, B, B))
     assert next_move(full, FOUR) == Give(1, 0)
