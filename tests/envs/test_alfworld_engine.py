@@ -111,7 +111,7 @@ def test_no_text_breaks_the_engine(world: AlfworldEnvironment, action: str) -> N
     assert step.action == action
     if step.validity is not Validity.VALID:
         assert step.observation == NOTHING and world._scene == before._replace(text=NOTHING)
-    assert world.step("inventory").observation == "You are not carrying anything."
+    assert world.step("look").observation.startswith("You are ")
 
 
 def test_rules_are_the_engines_own_help(world: AlfworldEnvironment) -> None:
@@ -221,11 +221,11 @@ def test_past_games_are_forgotten(world: AlfworldEnvironment) -> None:
 
 
 def test_walks_are_the_same_again_elsewhere_and_without_patches(world: AlfworldEnvironment) -> None:
-    tasks = world.tasks("own")
-    first = walks(tasks, steps=12)
-    assert walks(tasks[::-2], steps=12).items() <= first.items()
-    assert elsewhere(tasks[::-1], steps=12) == first
-    assert elsewhere(tasks[::4], steps=12, patched=False).items() <= first.items()
+    tasks = world.tasks("own")[::2]
+    first = walks(tasks, steps=10)
+    assert walks(tasks[::-3], steps=10).items() <= first.items()
+    assert elsewhere(tasks[::-1], steps=10) == first
+    assert elsewhere(tasks[::3], steps=10, patched=False).items() <= first.items()
 
 
 def test_a_walk_shows_a_difference(world: AlfworldEnvironment) -> None:
