@@ -26,7 +26,9 @@ VERBS = ("open", "pick up", "activate", "look in", "read", "mix")
 _PRODUCED = re.compile(r"\bproduce ([\w -]+?)\.")
 _RECIPE = re.compile(r"To make (.+?), you need to mix (.+?)\.")
 _SEVERAL = re.compile(r"^Ambiguous")
-_ALREADY = re.compile(r"already|isn't open|only one thing")
+_ALREADY = re.compile(r"\balready\b")
+_NO_MATTER = re.compile(r"only one thing")
+"""What is said of a moment, not of a thing."""
 
 
 def facts_of(world: World, goal: Goal, success: bool | None = None) -> Facts:
@@ -67,8 +69,10 @@ def _trials(world: World) -> Iterator[tuple[str, str, bool]]:
         elif not understood(deed.observation):
             if verb not in _RULES:
                 yield SAY, verb, False
-        elif verb in VERBS and not _ALREADY.search(deed.observation):
-            yield verb, thing, deed.worked
+            elif any(thing == one.name for one in world.views.get(deed.room, ())):
+                yield REFER, thing, False
+        elif verb in VERBS and not _NO_MATTER.search(deed.observation):
+            yield verb, thing, deed.worked or bool(_ALREADY.search(deed.observation))
 
 
 _RULES = frozenset(

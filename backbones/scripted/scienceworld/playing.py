@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from backbones.scripted.player import Move
 from backbones.scripted.scienceworld.changing import change
 from backbones.scripted.scienceworld.doing import focus, literally, measure, take
+from backbones.scripted.scienceworld.facts import REFER
 from backbones.scripted.scienceworld.judging import choose, deliver, settle
 from backbones.scripted.scienceworld.memory import to_read
 from backbones.scripted.scienceworld.mixing import make
@@ -84,7 +85,8 @@ def _curious(scene: Scene) -> Move | None:
         return move
     refusals = sum(not deed.worked for deed in scene.world.deeds)
     if refusals < TRIES:
-        for name in sorted(names_of(scene.here), key=scene.rank):
+        clear = (name for name in names_of(scene.here) if not scene.facts.refuses(REFER, name))
+        for name in sorted(clear, key=scene.rank):
             for verb in ("activate", "look in"):
                 action, known = f"{verb} {name}", scene.facts.tally(verb, name)
                 if known == (0, 0) and scene.can(action) and not scene.did(action):
