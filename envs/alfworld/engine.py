@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ from ocm.errors import SpecError
 LEFTOVER_SECONDS = 600.0
 """Age from which a scratch folder belongs to a process that was killed: it is needed for 0.05 s."""
 
-_PREFIX = "ocm-alfworld-"
+_PREFIX = ".ocm-alfworld-engine-"
+"""Hidden and particular: nobody gives a folder of his own such a name, and loses it."""
 
 Facts = frozenset[Any]
 
@@ -136,5 +138,6 @@ def _remove_leftovers(temporary: Path) -> None:
     for left in temporary.glob(f"{_PREFIX}*"):
         with suppress(FileNotFoundError):  # its process, or another one that starts, was faster
             found = left.lstat()
-            if found.st_uid == os.getuid() and time.time() - found.st_mtime > LEFTOVER_SECONDS:
+            ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+            if ours and time.time() - found.st_mtime > LEFTOVER_SECONDS:
                 shutil.rmtree(left)
