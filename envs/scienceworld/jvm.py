@@ -55,9 +55,11 @@ _GREETING = re.compile(r"^(\d+)\r?\n(\S+)\r?\n", re.MULTILINE)
 """The gateway's port and its token; warnings of the JVM may come before."""
 _MOST_OUTPUT = 65536
 """Bytes before the greeting."""
-_START_SECONDS = 120.0
-_REPLY_SECONDS = 120.0
-"""A step takes milliseconds, the first load in a new JVM a second or two."""
+START_SECONDS = 55.0
+"""It takes a second, on a busy machine some."""
+REPLY_SECONDS = 55.0
+"""A step takes milliseconds, the first load in a new JVM a second or two. Both together are less than a
+pool gives a call: a host that is killed first cannot end a JVM that is stopped, which sees no end of input."""
 
 # py4j logs each broken connection with its traceback; all of them are raised as well
 logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -66,7 +68,7 @@ logging.getLogger("py4j").setLevel(logging.CRITICAL)
 class Jvm:
     """One running JVM; ``gateway.jvm`` reaches its classes."""
 
-    def __init__(self, start_seconds: float = _START_SECONDS, reply_seconds: float = _REPLY_SECONDS) -> None:
+    def __init__(self, start_seconds: float = START_SECONDS, reply_seconds: float = REPLY_SECONDS) -> None:
         """Start it.
 
         Args:

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from envs import pool
 from envs.scienceworld import jvm as jvm_module
 from envs.scienceworld.environment import ScienceworldEnvironment
 from envs.scienceworld.jvm import Jvm, java
@@ -148,6 +149,11 @@ def test_a_hung_jvm_is_a_fault_and_is_killed(world: ScienceworldEnvironment) -> 
     assert time.monotonic() - started < 10
     assert not psutil.pid_exists(hung.pid)
     assert world.reset(BOIL).text
+
+
+def test_a_hung_jvm_is_ended_before_the_pool_ends_its_host() -> None:
+    """Both waited equally long; a JVM that was stopped outlived its host, as it does not see its input end."""
+    assert jvm_module.START_SECONDS + jvm_module.REPLY_SECONDS <= pool.DEADLINE - 10
 
 
 def test_an_exception_in_the_simulator_is_a_fault_not_a_failed_task(world: ScienceworldEnvironment) -> None:
