@@ -59,7 +59,7 @@ START_SECONDS = 55.0
 """It takes a second, on a busy machine some."""
 REPLY_SECONDS = 55.0
 """A step takes milliseconds, the first load in a new JVM a second or two. Both together are less than a
-pool gives a call: a host that is killed first cannot end a JVM that is stopped, which sees no end of input."""
+pool gives a call: were the host killed first, a JVM that is stopped, and sees no end of input, would stay."""
 
 # py4j logs each broken connection with its traceback; all of them are raised as well
 logging.getLogger("py4j").setLevel(logging.CRITICAL)

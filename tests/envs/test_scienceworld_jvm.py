@@ -152,7 +152,7 @@ def test_a_hung_jvm_is_a_fault_and_is_killed(world: ScienceworldEnvironment) -> 
 
 
 def test_a_hung_jvm_is_ended_before_the_pool_ends_its_host() -> None:
-    """Both waited equally long; a JVM that was stopped outlived its host, as it does not see its input end."""
+    """Both waited equally long; a JVM that was stopped outlived its host, blind to its input's end."""
     assert jvm_module.START_SECONDS + jvm_module.REPLY_SECONDS <= pool.DEADLINE - 10
 
 
