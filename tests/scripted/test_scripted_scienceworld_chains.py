@@ -39,7 +39,7 @@ def test_a_short_chain_is_played_and_what_was_learned_executes(world: Sciencewor
         tasks.append(of_kind[len(kinds[name]) - 1])
     without, _ = play_tasks(world, tasks, "react")
     learned, memory = play_tasks(world, tasks, "ocm")
-    print(reward(without), reward(learned), invalid(without), invalid(learned))
+
     assert reward(learned) >= reward(without) > 0.2
     assert invalid(learned) < invalid(without)
     assert any(episode.trajectory.success for episode in learned)

@@ -14,7 +14,7 @@ from backbones.scripted.client import reply_to
 from backbones.scripted.index import index_in
 from backbones.scripted.scienceworld.exercises import ALL_PROCEDURES
 from backbones.scripted.scienceworld.facts import Facts, Range
-from backbones.scripted.scienceworld.knowledge import ENTRIES_PER_TABLE, tables_of
+from backbones.scripted.scienceworld.knowledge import ENTRIES_PER_TABLE, HOLDERS, tables_of
 from backbones.scripted.scienceworld.memory import facts_in, room_class, table_name, to_read
 from knowledge_store.index import level0
 from knowledge_store.inspection import resolve
@@ -212,6 +212,10 @@ def test_recorded_episodes_are_learned_from(sandbox: Sandbox) -> None:
 def test_what_is_kept_is_bounded() -> None:
     many = {f"thing {number}": "product" for number in range(500)}
     assert len(tables_of(Facts(mixtures=many))["MIXTURES"]) == ENTRIES_PER_TABLE
+    full = "".join(f"TRIED_Q{number} = {{}}\n\n\n" for number in range(HOLDERS))
+    code = parse_code(reply_to(request(updating(EPISODE, {"objects.py": full}), "update"), 0.0))
+    assert "class Room:" in code.objects and "TRIED_OPEN = {" in code.objects
+    assert "RoomAttic" not in code.objects and "TRIED_SAY" not in code.objects
     files = {f"procedures/p{number}.py": '"""Old."""\n' for number in range(ALL_PROCEDURES)}
     code = parse_code(reply_to(request(updating(EPISODE, files), "update"), 0.0))
     assert code.objects and not code.procedures

@@ -12,6 +12,7 @@ from backbones.scripted.scienceworld.facts import Facts, together
 from backbones.scripted.scienceworld.knowledge import (
     CORE,
     CORE_TABLES,
+    HOLDERS,
     THINGS_PER_ROOM,
     room_procedure,
     room_text,
@@ -20,7 +21,7 @@ from backbones.scripted.scienceworld.knowledge import (
     tables_of,
 )
 from backbones.scripted.scienceworld.lessons import Lesson, lesson_in
-from backbones.scripted.scienceworld.memory import facts_in, room_class
+from backbones.scripted.scienceworld.memory import facts_in, room_class, to_read
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def draft(report: Report) -> Draft:
         and (known.tables.get(name) != table or not lesson.index.has(lesson.holder_of_table(name)))
     }
     if lesson.keeps_objects:
-        tables |= {name: {} for name in wanted if name not in tables and not lesson.index.has(name)}
+        tables |= {name: {} for name in CORE_TABLES if name not in tables and not lesson.index.has(name)}
     contents = Contents(rooms, tables)
     return Draft(contents, known, lesson, rendered(lesson, contents, known))
 
@@ -104,8 +105,10 @@ def rendered(lesson: Lesson, contents: Contents, known: Contents) -> Code:
 
 
 def _may_write(lesson: Lesson, holder: str, readable: frozenset[str]) -> bool:
-    """Whether something is new or was shown whole: what was not is left as it is."""
-    return not lesson.index.has(holder) or holder in readable
+    """Whether there is room for it or it was shown whole: what was not is left as it is."""
+    if lesson.index.has(holder):
+        return holder in readable
+    return len(list(to_read(lesson.index))) < HOLDERS
 
 
 def _rooms(facts: Facts) -> dict[str, Room]:

@@ -13,7 +13,9 @@ from backbones.scripted.scienceworld.memory import MIXTURES, POINTS, TRIED, WARM
 
 THINGS_PER_ROOM = 40
 ENTRIES_PER_TABLE = 60
-"""Bounds of what is kept; what came first stays, so that procedures stay true."""
+HOLDERS = 60
+"""Bounds of what is kept, rooms and tables together for the last; what came first stays, so that
+procedures stay true. All 149 tasks leave under 60,000 characters."""
 _LONGEST = 90
 """Characters of a name or a claim that is kept."""
 
