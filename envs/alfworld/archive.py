@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from envs.alfworld.dataset import LAYOUT, TASK_SETS
 from envs.alfworld.game import FILE_NAME, parse_game, task_type
@@ -31,6 +31,10 @@ from ocm.errors import SpecError
 MAX_GAME = 2**20
 """Bytes; the benchmark's largest game has less than a tenth."""
 MAX_GAMES = 20_000
+MAX_FILES = 200_000
+"""In a tar: each takes memory, a kilobyte or two. The whole of the benchmark has a quarter."""
+MAX_HEADER = 2**20
+"""Bytes of a tar's header, such as one with a long name: it is read as a whole."""
 LEFTOVER_SECONDS = 86_400.0
 """Age from which a folder of unpacked games belongs to a process that was killed."""
 _PREFIX = ".unpacking-"
@@ -39,6 +43,17 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError),
     *(NotImplementedError, RuntimeError, OSError),  # a zip's unknown compression, a password, a damaged gzip
 )
+
+
+class _Member(tarfile.TarInfo):
+    """A member of a tar; no header of too large a size is read."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        found = super().frombuf(buf, encoding, errors)
+        if found.type not in (*tarfile.REGULAR_TYPES, tarfile.GNUTYPE_SPARSE) and found.size > MAX_HEADER:
+            raise tarfile.ReadError(f"it has a header of {found.size} bytes")
+        return found
 
 
 class _Found(NamedTuple):
@@ -134,16 +149,19 @@ def _files(source: Path) -> Iterator[_Found]:
                 for info in archive.infolist():
                     yield _Found(info.filename, partial(_read_zipped, archive, info))
         else:
-            with tarfile.open(source, "r:*") as tar:
-                for member in tar:
+            with tarfile.open(source, "r:*", tarinfo=_Member) as tar:
+                for count, member in enumerate(tar, 1):
+                    if count > MAX_FILES:
+                        raise tarfile.ReadError(f"it holds more than {MAX_FILES} files")
                     yield _Found(member.name, partial(_read_member, tar, member))
 
 
 def _files_of_folder(source: Path) -> Iterator[_Found]:
     # its own name counts: it may be the folder of one task set
-    for folder, _, names in os.walk(source.resolve()):
+    for folder, folders, names in os.walk(source.resolve()):
+        folders[:] = [one for one in folders if not one.startswith(_PREFIX)]
         path = Path(folder, FILE_NAME)
-        if FILE_NAME in names and not path.is_symlink():
+        if FILE_NAME in names and path.is_file() and not path.is_symlink():
             yield _Found(path.as_posix(), partial(_read_file, path))
 
 
@@ -176,9 +194,15 @@ def _reading(source: Path) -> Iterator[None]:
 def _put(aside: Path, task_set: str, target: Path) -> None:
     """Rename an unpacked task set to its place; what was there goes aside."""
     target.parent.mkdir(exist_ok=True)
-    if target.exists():
-        target.rename(aside / f"old {task_set}")
-    (aside / "new" / task_set).rename(target)
+    old = aside / f"old {task_set}"
+    try:
+        if target.exists():
+            target.rename(old)
+        (aside / "new" / task_set).rename(target)
+    except BaseException:
+        if old.exists():
+            old.rename(target)
+        raise
 
 
 def _remove_leftovers(data: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -187,6 +189,62 @@ def test_an_interrupted_unpacking_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         take(source, tmp_path / "data", told=interrupt)
     assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, PermissionError])
+def test_what_was_there_comes_back_when_the_new_set_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """The old set lay aside then, and was removed with all that lies there."""
+    data = as_folder(tmp_path / "data", {f"json_2.1.1/valid_seen/{BOOK}": GAME})
+    rename, before = Path.rename, tree(data)
+
+    def fails_once(path: Path, target: Path) -> Path:
+        if path.parent.name == "new":
+            raise error
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails_once)
+    with pytest.raises(error):
+        take(as_zip(tmp_path / "new.zip", FILES), data, force=True)
+    assert tree(data) == before
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_tars_header_that_is_too_large_is_refused_without_being_read(tmp_path: Path, kind: bytes) -> None:
+    """It was read into memory whole: ten gigabytes of zeros are ten megabytes of archive."""
+    info = tarfile.TarInfo("header")
+    info.type, info.size = kind, 64 * 2**20
+    with tarfile.open(tmp_path / "evil.tar.gz", "w:gz", compresslevel=1) as file:
+        file.addfile(tarfile.TarInfo("first"))
+        file.addfile(info, io.BytesIO(bytes(info.size)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SpecError, match=r"cannot be read.*header of 67108864 bytes"):
+            take(tmp_path / "evil.tar.gz", tmp_path / "data")
+        assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_tar_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes memory, whatever it is called, and costs a compressed archive next to nothing."""
+    monkeypatch.setattr(archive, "MAX_FILES", 3)
+    with pytest.raises(SpecError, match="more than 3 files"):
+        take(as_tar("w:gz")(tmp_path / "many.tar.gz", FILES), tmp_path / "data")
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    game = as_folder(tmp_path / "source", FILES) / f"json_2.1.1/valid_seen/{MUG}"
+    game.unlink()
+    os.mkfifo(game)
+    assert take(tmp_path / "source", tmp_path / "data") == {"valid_unseen": 2}
+
+
+def test_a_folder_can_be_taken_into_itself(tmp_path: Path) -> None:
+    data = as_folder(tmp_path / "data", {**FILES, f".unpacking-killed/new/valid_seen/{MUG}": GAME})
+    assert take(data, data, force=True) == COUNTS
+    assert take(data, data / "inner") == COUNTS
 
 
 def test_the_folder_of_a_killed_unpacking_is_removed_next_time(
