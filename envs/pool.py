@@ -159,6 +159,8 @@ class HostPool:
         """The host, or where it has died in its sleep a new one in its place."""
         if host.quiet_seconds <= QUIET_SECONDS or await host.is_alive():
             return host
+        if self._closed:  # by which it was killed
+            raise _closed()
         self.counts.found_dead += 1
         host.kill()
         fresh = self._start(host.entry, host.settings)

@@ -289,6 +289,19 @@ async def test_a_host_that_hangs_in_its_sleep_is_replaced_soon(monkeypatch: pyte
         assert await gone(stuck, *simulator)
 
 
+async def test_no_host_is_started_in_a_pool_that_closes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.pool.QUIET_SECONDS", -1.0)
+    async with pool_of(1) as pool:
+        async with pool.lease(PLANCRAFT, {}) as host:
+            os.kill(await host.ping(), signal.SIGSTOP)
+        leasing = asyncio.ensure_future(pool.lease(PLANCRAFT, {}).__aenter__())
+        await asyncio.sleep(0.5)
+        await pool.close()
+        with pytest.raises(EnvironmentFault, match="pool of environment hosts is closed"):
+            await leasing
+        assert pool.counts.started == 1
+
+
 async def test_environments_and_settings_are_kept_apart() -> None:
     async with pool_of(3) as pool:
         pids = []
