@@ -186,8 +186,10 @@ def _reading(source: Path) -> Iterator[None]:
     try:
         yield
     except _UNREADABLE as error:
+        # for a file of no known compression, tarfile goes on with a line per compression
+        reason = str(error).partition("\n")[0].rstrip(":")
         raise SpecError(
-            f"{source} cannot be read: {error}; give a folder, a .zip, or a .tar with any compression"
+            f"{source} cannot be read: {reason}; give a folder, a .zip, or a .tar with any compression"
         ) from error
 
 

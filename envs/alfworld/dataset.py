@@ -17,17 +17,26 @@ from ocm.errors import SpecError
 VARIABLE = "ALFWORLD_DATA"
 LAYOUT = "json_2.1.1"
 TASK_SETS = ("train", "valid_seen", "valid_unseen")
-MEND = f"fetch it with `ocm data alfworld`, or set {VARIABLE} to the folder that holds {LAYOUT}"
+MEND = f"fetch the data set with `ocm data alfworld`, or set {VARIABLE} to the folder that holds {LAYOUT}"
 
 
 def data_folder() -> Path:
-    """The folder that holds, or would hold, the data set."""
+    """The folder that holds, or would hold, the data set.
+
+    Raises:
+        SpecError: the variable begins with ``~`` and names no user of this machine.
+    """
     import platformdirs
 
     given = os.environ.get(VARIABLE)
-    return (
-        Path(given).expanduser() if given else Path(platformdirs.user_data_dir("ocm-at-scale")) / "alfworld"
-    )
+    if not given:
+        return Path(platformdirs.user_data_dir("ocm-at-scale")) / "alfworld"
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        raise SpecError(
+            f"{VARIABLE} is {given!r}, the home of an unknown user; give the whole path"
+        ) from None
 
 
 def game_ids(task_set: str, data: Path) -> Sequence[str]:
@@ -44,7 +53,9 @@ def game_ids(task_set: str, data: Path) -> Sequence[str]:
     except (OSError, ValueError) as error:
         raise SpecError(f"ALFWorld's data set is damaged: {error}; run: ocm data alfworld --force") from None
     if not ids:
-        raise SpecError(f"ALFWorld's games of {task_set} are not in {data}; {MEND}")
+        raise SpecError(
+            f"ALFWorld's games of {task_set} are not in {data}; {MEND}; the task set `own` needs none"
+        )
     return ids
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.alfworld.package import NOT_INSTALLED, without_traces
-from ocm.errors import SpecError
+from ocm.errors import EnvironmentFault, SpecError
 
 _COMMAND = "alfworld-download"
 _ADDRESS = "TW_PDDL_FILES_URL"
@@ -23,13 +23,14 @@ def download(folder: Path) -> Path:
     """The archive of all text games, fetched into a folder.
 
     Raises:
-        SpecError: ALFWorld is not installed, or the archive cannot be fetched.
+        SpecError: ALFWorld is not installed.
+        EnvironmentFault: the archive cannot be fetched.
     """
     script = _script()
     try:
         return Path(script["download"](script[_ADDRESS], dst=str(folder)))
     except OSError as error:  # those of requests are of this kind too
-        raise SpecError(
+        raise EnvironmentFault(
             f"ALFWorld's data set cannot be fetched: {error}. Without internet, get {script[_ADDRESS]} "
             "elsewhere and give it: ocm data alfworld FILE"
         ) from error

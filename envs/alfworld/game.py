@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FILE_NAME = "game.tw-pddl"
 TASK_TYPES = (
@@ -49,10 +49,7 @@ def parse_game(content: bytes) -> Game:
     Raises:
         ValueError: it is no such content.
     """
-    try:
-        data = json.loads(content)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
+    data = _loaded(content)
     if not isinstance(data, dict) or not all(isinstance(data.get(key), str) for key in Game._fields):
         raise ValueError(f"it lacks one of {', '.join(Game._fields)}")
     return Game(*(data[key] for key in Game._fields))
@@ -81,5 +78,15 @@ def is_solvable(path: Path) -> bool:
         found = _SOLVABLE.findall(file.read())
     if found:
         return bool(found[-1] == b"true")
-    data = json.loads(path.read_text("utf-8"))
+    try:
+        data = _loaded(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return isinstance(data, dict) and bool(data.get("solvable"))
+
+
+def _loaded(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ def data(environment: str | None, source: Path | None, force: bool, to: Path | N
         return
     _check(environment)
     target = to or data_folder()
+    _check_target(target)
     if source is None:
         with tempfile.TemporaryDirectory() as folder:
             _take(_fetched(target, force, Path(folder)), target, force)
@@ -62,6 +64,14 @@ def _check(environment: str) -> None:
 
     if entry(environment).name != ALFWORLD:
         raise SpecError(f"{environment} needs no data set: it comes with its package; only {ALFWORLD} does")
+
+
+def _check_target(target: Path) -> None:
+    """See that games can be written there, before they are fetched or unpacked."""
+    there = next(path for path in (target, *target.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        what = "cannot be written to" if there.is_dir() else "is not a folder"
+        raise SpecError(f"cannot put games into {target}: {there} {what}; give another folder with --to")
 
 
 def _fetched(target: Path, force: bool, folder: Path) -> Path:

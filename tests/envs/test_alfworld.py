@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,21 @@ def test_a_damaged_game_is_a_fault_with_the_mend(data: Path, content: str) -> No
     write_game(data, BOOK).write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(EnvironmentFault, match="ocm data alfworld --force"):
         AlfworldEnvironment().reset(TaskRef("alfworld", "valid_unseen", BOOK, ""))
+
+
+@needs_alfworld
+@pytest.mark.parametrize("content", ["", '{"pddl_domain": "(def', "[" * 200_000])
+def test_listing_names_the_damaged_game(data: Path, content: str) -> None:
+    path = write_game(data, BOOK)
+    path.write_text(content)
+    with pytest.raises(SpecError, match=f"{re.escape(str(path))}: .*; run: ocm data alfworld --force"):
+        AlfworldEnvironment().tasks("valid_unseen")
+
+
+def test_the_home_of_an_unknown_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALFWORLD_DATA", "~nobody-of-this-name/data")
+    with pytest.raises(SpecError, match=r"ALFWORLD_DATA is '~nobody-of-this-name/data'.*give the whole path"):
+        dataset.data_folder()
 
 
 def test_the_walkthrough_is_not_part_of_a_game(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from envs.alfworld import archive, dataset, download
 from envs.alfworld.archive import take
 from flows.cli import ocm
-from ocm.errors import SpecError
+from ocm.errors import EnvironmentFault, SpecError
 from tests.envs.alfworld_real import needs_alfworld
 
 GAME = json.dumps({"pddl_domain": "d", "grammar": "g", "pddl_problem": "p", "solvable": True}).encode()
@@ -154,8 +154,9 @@ def test_a_damaged_archive_is_told(tmp_path: Path, damage: str) -> None:
     if damage == "crc":
         content = as_zip(source, FILES).read_bytes()
         source.write_bytes(content.replace(content[60:70], b"0123456789", 1))
-    with pytest.raises(SpecError, match="give a"):
+    with pytest.raises(SpecError, match="give a") as told:
         take(source, tmp_path / "data")
+    assert "\n" not in told.value.message
     assert tree(tmp_path / "data") == {}
 
 
@@ -270,7 +271,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_command_takes_an_archive_into_the_users_folder_and_lists_it(tmp_path: Path, data: Path) -> None:
     assert data.is_relative_to(tmp_path)
     run = CliRunner().invoke(ocm, ["data"], catch_exceptions=False)
-    assert "not there; fetch it with `ocm data alfworld`" in run.output
+    assert "not there; fetch the data set with `ocm data alfworld`" in run.output
     source = as_zip(tmp_path / "games.zip", FILES)
     run = CliRunner().invoke(ocm, ["data", "alfworld", str(source)], catch_exceptions=False)
     assert run.output == f"{data}: valid_seen 1 games, valid_unseen 2 games\n"
@@ -301,7 +302,7 @@ def test_without_internet_the_packages_downloader_ends_in_one_line(
 ) -> None:
     script = {**download._script(), "TW_PDDL_FILES_URL": "http://127.0.0.1:9/games.zip"}
     monkeypatch.setattr(download, "_script", lambda: script)
-    with pytest.raises(SpecError, match=r"cannot be fetched.*ocm data alfworld FILE"):
+    with pytest.raises(EnvironmentFault, match=r"cannot be fetched.*ocm data alfworld FILE"):
         CliRunner().invoke(ocm, ["data", "alfworld"], catch_exceptions=False)
     assert not data.exists()
 
