@@ -198,11 +198,16 @@ def _problems(model: type[Model], settings: Mapping[str, Any]) -> list[Problem]:
             Problem(
                 ".".join(("settings", *map(str, one["loc"]))),
                 repr(one["input"]),
-                f"{one['msg']}; known settings: {known}",
+                f"{_mend(one['type'], one['msg'])}; known settings: {known}",
             )
             for one in error.errors()
         ]
     return []
+
+
+def _mend(kind: str, message: str) -> str:
+    text = "no such setting" if kind == "extra_forbidden" else message.removeprefix("Value error, ")
+    return text[0].lower() + text[1:]
 
 
 def _model(entry: EnvironmentEntry) -> type[Model]:

@@ -82,7 +82,10 @@ def _list_environments() -> None:
 def _list_settings(name: str) -> None:
     from envs import registry
 
-    for field, info in registry.settings_model(name).model_fields.items():
+    fields = registry.settings_model(name).model_fields
+    if not fields:
+        click.echo(f"{name} has no settings", err=True)
+    for field, info in fields.items():
         click.echo(f"{field} = {info.get_default(call_default_factory=True)!r}  {info.description or ''}")
 
 

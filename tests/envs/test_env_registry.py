@@ -59,3 +59,11 @@ def test_importing_the_registry_loads_no_environment() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_wrong_settings_are_told_in_our_words() -> None:
+    """Pydantic's began with "Value error" and "Extra inputs"."""
+    (unknown,) = registry.check_settings("alfworld", {"x": 1})
+    assert unknown.mend == "no such setting; known settings: none"
+    (wrong,) = registry.check_settings("scienceworld", {"simplifications": ["nope"]})
+    assert wrong.mend.startswith("'nope' is none of easy, ")

@@ -103,3 +103,8 @@ def test_wrong_arguments(
 ) -> None:
     assert ocm("tasks", *arguments) == 2
     assert expected in capsys.readouterr().err
+
+
+def test_an_environment_without_settings_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ocm("tasks", "alfworld", "--settings") == 0
+    assert capsys.readouterr().err == "alfworld has no settings\n"
