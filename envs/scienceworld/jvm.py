@@ -131,6 +131,11 @@ def java() -> Path:
     return Path(JAVA)
 
 
+def java_environment() -> dict[str, str]:
+    """This process's environment variables, without those that change what a JVM does."""
+    return {name: value for name, value in os.environ.items() if name not in _OVERRIDES}
+
+
 class _OneTry(GatewayClient):  # type: ignore[misc]
     """A client that sends a command once and raises what fails.
 
@@ -178,7 +183,7 @@ def _launch(executable: Path) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=jar().parent,
-            env={name: value for name, value in os.environ.items() if name not in _OVERRIDES},
+            env=java_environment(),
             start_new_session=True,
         )
     except OSError as error:

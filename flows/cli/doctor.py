@@ -12,9 +12,11 @@ from pathlib import Path
 import click
 
 from flows.cli.options import root_option
-from ocm.errors import OcmError
+from ocm.errors import EnvironmentFault, OcmError
 
 PACKAGES = ("prefect", "ray", "mlflow", "openai", "duckdb", "pyarrow")
+JAVA_SECONDS = 30.0
+"""Java says its version within one, on a busy machine in some."""
 
 
 @click.command()
@@ -85,13 +87,21 @@ def java_version() -> str:
     """The Java that ScienceWorld would use: its path and what it says of itself.
 
     Raises:
-        EnvironmentFault: there is none.
+        EnvironmentFault: there is none, or it does not start.
     """
-    from envs.scienceworld.jvm import java
+    from envs.scienceworld.jvm import java, java_environment
 
     path = java()
-    said = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
-    return f"{path}: {said[0] if said else 'says nothing'}"
+    try:
+        ended = subprocess.run(
+            [path, "-version"], capture_output=True, env=java_environment(), timeout=JAVA_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentFault(f"{path} does not start: {error}; mend it or take it off PATH") from error
+    said = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or "nothing"
+    if ended.returncode:
+        raise EnvironmentFault(f"{path} does not start, saying {said!r}; mend it or take it off PATH")
+    return f"{path}: {said}"
 
 
 def _tell(what: str, text: str, color: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,8 +14,7 @@ import pytest
 
 from envs import registry
 from envs.scienceworld import jvm
-from flows.cli import main
-from flows.cli.doctor import java_version
+from flows.cli import doctor, main
 from knowledge_store.lake.manifest import PlannedChain, write_manifest
 from knowledge_store.lake.writer import ChainWriter
 from ocm.errors import EnvironmentFault
@@ -121,4 +121,40 @@ def test_the_doctor_tells_of_memory_java_and_each_environment(
 
 
 def test_the_doctor_finds_java() -> None:
-    assert re.search(r"java.*: .*version", java_version())
+    assert re.search(r"java.*: .*version", doctor.java_version())
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("#!/bin/sh\necho no runtime >&2\nexit 1\n", "does not start, saying 'no runtime'; mend it"),
+        ("#!/bin/sh\nsleep 60\n", "does not start: .*timed out.*; mend it"),
+        ("\x7fELF nothing", "does not start: .*format.*; mend it"),
+    ],
+)
+def test_the_doctor_names_a_java_that_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+) -> None:
+    """It waited for ever, ended before telling of the environments, or took a complaint for a version."""
+    (tmp_path / "java").write_text(script)
+    (tmp_path / "java").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(doctor, "JAVA_SECONDS", 1.0)
+    with pytest.raises(EnvironmentFault, match=told):
+        doctor.java_version()
+
+
+def test_the_doctor_asks_java_as_scienceworld_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dx=1")
+    assert "Picked up" not in doctor.java_version()
+
+
+def test_games_are_not_put_where_a_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Told before anything is fetched."""
+    (tmp_path / "file").write_text("")
+    for target in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        monkeypatch.setenv("ALFWORLD_DATA", str(target))
+        assert ocm("data", "alfworld") == 2
+        assert f"cannot put games into {target}: {tmp_path / 'file'} is not" in capsys.readouterr().err
