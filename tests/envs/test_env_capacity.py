@@ -43,11 +43,11 @@ def test_a_machine_without_a_whole_core_has_room_for_one() -> None:
 
 
 def test_an_environment_that_fits_nowhere_is_named_with_the_mend() -> None:
-    two_small = cluster_limits([node(4, 0.5), node(4, 0.5)], None, None)
+    two_small = cluster_limits([node(4, 0.25), node(4, 0.25)], None, None)
     played = [registry.entry(name) for name in ("plancraft", "scienceworld")]
     with pytest.raises(
         OrchestrationError,
-        match=r"scienceworld fits: one needs \d+ MB, and hosts may take 512 MB.*environment_memory_mb",
+        match=r"scienceworld fits: one needs \d+ MB, and hosts may take 256 MB.*environment_memory_mb",
     ):
         check_fits(two_small, played)
     check_fits(two_small, played[:1])
