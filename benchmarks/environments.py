@@ -1,13 +1,14 @@
 """Each environment through a host on Ray against its simulator's bare call, and what a host takes.
 
-All contenders get the same tasks and the same seeded actions (the environment's probe), in turn, in
-processes of their own; resets are not in the times. Bare are:
+Host and contender get the same tasks and the same seeded actions (the environment's probe), in turn, in
+processes of their own that start together: a JVM becomes faster with use. Resets are not in the times.
+Contenders are:
 
-* PlanCraft: our own table, called in the process, since the package has no text-only call. A step takes
-  microseconds there, so the ratio shows what Ray costs.
-* ScienceWorld: ``step`` of the package's server object. *Package* is the package's ``ScienceWorldEnv.step``,
-  which lists all valid actions each time. Their JVM gets the options of ours.
-* ALFWorld: the engine's ``step`` with our patches of its parsers. *Package* is the engine as it comes.
+* PlanCraft, *bare*: our own table, called in the process, since the package has no text-only call. A step
+  takes microseconds there, so the ratio shows what Ray costs.
+* ScienceWorld, *bare*: ``step`` of the package's server object; *package*: ``ScienceWorldEnv.step``, which
+  lists all valid actions each time. Their JVM gets the options of ours.
+* ALFWorld, *bare*: the engine's ``step`` with our patches of its parsers; *package*: the engine as it comes.
 
 Each task is played several times by each; of every single step the fastest counts, so that a busy machine
 disturbs less. Target: through the host, ScienceWorld and ALFWorld make 0.9 times as many steps per second as
@@ -24,9 +25,9 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import pairwise
@@ -40,7 +41,6 @@ from ocm.errors import SpecError
 from ocm.identity import generator
 from ocm.types import TaskRef
 
-OURS = "host"
 Starter = Callable[[TaskRef], Callable[[str], object]]
 """Begins a task, and gives what carries out one action."""
 
@@ -51,10 +51,15 @@ class Speed:
 
     environment: str
     contender: str
-    milliseconds: float
-    """Per step, the fastest of the rounds."""
-    ratio: float
-    """Steps per second through the host, as a multiple of the contender's."""
+    theirs: float
+    """Milliseconds per step, the fastest of the rounds."""
+    ours: float
+    """The same through the host."""
+
+    @property
+    def ratio(self) -> float:
+        """Steps per second through the host, as a multiple of the contender's."""
+        return self.theirs / self.ours
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,13 @@ def main() -> None:
     options = parser.parse_args()
     speeds, memories, skipped = asyncio.run(measure(options))
     if options.json:
-        figures = {"speeds": list(map(asdict, speeds)), "memory": list(map(asdict, memories))}
+        rows = [{**asdict(row), "ratio": row.ratio} for row in speeds]
+        figures = {"speeds": rows, "memory": list(map(asdict, memories))}
         print(json.dumps({**figures, "skipped": skipped}))
         return
-    print(f"{'':14}{'contender':12}{'ms/step':>10}{'host is … times as fast':>26}")
+    print(f"{'':14}{'contender':12}{'ms/step':>10}{'host ms/step':>14}{'host is … times as fast':>26}")
     for row in speeds:
-        print(f"{row.environment:14}{row.contender:12}{row.milliseconds:10.2f}{row.ratio:26.2f}")
+        print(f"{row.environment:14}{row.contender:12}{row.theirs:10.2f}{row.ours:14.2f}{row.ratio:26.2f}")
     print(f"\n{'MB per host':26}{'1 episode':>12}{'all of them':>14}{'registered':>12}")
     for one in memories:
         name = f"{one.environment} ({one.episodes})"
@@ -96,7 +102,6 @@ def main() -> None:
 
 async def measure(options: argparse.Namespace) -> tuple[list[Speed], list[Memory], dict[str, str]]:
     """All speeds and memories, and why an environment was skipped."""
-    from flows.hosting import host_pool
     from flows.ray_session import ray_session
 
     speeds: list[Speed] = []
@@ -109,15 +114,24 @@ async def measure(options: argparse.Namespace) -> tuple[list[Speed], list[Memory
             except SpecError as error:
                 skipped[entry.name] = str(error)
                 continue
-            pool = host_pool([entry], hosts=1)
-            try:
-                async with pool.lease(entry, {}) as host:
-                    speeds += await race(entry, host, chosen[: options.tasks], options)
-                async with pool.lease(entry, {}) as host:
-                    memories.append(await growth(entry, host, chosen[: options.episodes]))
-            finally:
-                await pool.close()
+            for name in CONTENDERS[entry.name]:
+                async with _fresh_host(entry) as host:
+                    speeds.append(await race(entry, name, host, chosen[: options.tasks], options))
+            async with _fresh_host(entry) as host:
+                memories.append(await growth(entry, host, chosen[: options.episodes]))
     return speeds, memories, skipped
+
+
+@asynccontextmanager
+async def _fresh_host(entry: EnvironmentEntry) -> AsyncIterator[Host]:
+    from flows.hosting import host_pool
+
+    pool = host_pool([entry], hosts=1)
+    try:
+        async with pool.lease(entry, {}) as host:
+            yield host
+    finally:
+        await pool.close()
 
 
 def sample(entry: EnvironmentEntry, count: int) -> list[TaskRef]:
@@ -140,26 +154,22 @@ def sample(entry: EnvironmentEntry, count: int) -> list[TaskRef]:
 
 
 async def race(
-    entry: EnvironmentEntry, host: Host, tasks: Sequence[TaskRef], options: argparse.Namespace
-) -> list[Speed]:
-    """The host and each contender in turn, on each task several times."""
-    groups = CONTENDERS[entry.name]
-    fastest: dict[str, float] = dict.fromkeys((OURS, *(name for group in groups for name in group)), 0.0)
-    count = 0
-    with ExitStack() as stack:
-        processes = [stack.enter_context(_own_process()) for _ in groups]
+    entry: EnvironmentEntry, name: str, host: Host, tasks: Sequence[TaskRef], options: argparse.Namespace
+) -> Speed:
+    """The host and one contender in turn, on each task several times."""
+    starter = CONTENDERS[entry.name][name]
+    theirs = ours = count = 0.0
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         for task in tasks:
             actions = await recorded(entry, host, task, options.steps)
             count += len(actions)
-            rounds: dict[str, list[list[float]]] = {name: [] for name in fastest}
-            for _ in range(options.rounds):
-                for group, process in zip(groups, processes, strict=True):
-                    for name, starter in group.items():
-                        rounds[name].append(await _elsewhere(process, starter, task, actions))
-                rounds[OURS].append(await hosted(host, task, actions))
-            for name, times in rounds.items():
-                fastest[name] += sum(map(min, zip(*times, strict=True)))
-    return [Speed(entry.name, name, fastest[name] / count, fastest[name] / fastest[OURS]) for name in fastest]
+            rounds = [
+                (await _elsewhere(process, starter, task, actions), await hosted(host, task, actions))
+                for _ in range(options.rounds)
+            ]
+            bests = [sum(map(min, zip(*side, strict=True))) for side in zip(*rounds, strict=True)]
+            theirs, ours = theirs + bests[0], ours + bests[1]
+    return Speed(entry.name, name, theirs / count, ours / count)
 
 
 async def recorded(entry: EnvironmentEntry, host: Host, task: TaskRef, steps: int) -> list[str]:
@@ -198,10 +208,6 @@ async def growth(entry: EnvironmentEntry, host: Host, tasks: Sequence[TaskRef]) 
 
 
 # --- contenders, each in a process of its own --------------------------------------------------
-
-
-def _own_process() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
 
 
 async def _elsewhere(
@@ -285,12 +291,11 @@ def _engine(patched: bool) -> Any:
     return Engine(patched)
 
 
-CONTENDERS: Mapping[str, Sequence[Mapping[str, Starter]]] = {
-    "plancraft": [{"bare": plancraft_bare}],
-    "scienceworld": [{"bare": scienceworld_bare, "package": scienceworld_package}],
-    "alfworld": [{"bare": alfworld_bare}, {"package": alfworld_package}],
+CONTENDERS: Mapping[str, Mapping[str, Starter]] = {
+    "plancraft": {"bare": plancraft_bare},
+    "scienceworld": {"bare": scienceworld_bare, "package": scienceworld_package},
+    "alfworld": {"bare": alfworld_bare, "package": alfworld_package},
 }
-"""By environment; those of a group share a process."""
 
 
 if __name__ == "__main__":
