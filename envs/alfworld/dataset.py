@@ -16,7 +16,9 @@ from ocm.errors import SpecError
 
 VARIABLE = "ALFWORLD_DATA"
 LAYOUT = "json_2.1.1"
-TASK_SETS = ("train", "valid_seen", "valid_unseen")
+GAMES = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
+"""How many a whole task set has."""
+TASK_SETS = tuple(GAMES)
 MEND = f"fetch the data set with `ocm data alfworld`, or set {VARIABLE} to the folder that holds {LAYOUT}"
 
 

@@ -104,4 +104,7 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{task_set} {games:,} games" for task_set, games in counts.items())
+    from envs.alfworld.dataset import GAMES
+
+    parts = (f"{task_set} {games:,} of {GAMES[task_set]:,} games" for task_set, games in counts.items())
+    return ", ".join(parts)

@@ -274,9 +274,9 @@ def test_the_command_takes_an_archive_into_the_users_folder_and_lists_it(tmp_pat
     assert "not there; fetch the data set with `ocm data alfworld`" in run.output
     source = as_zip(tmp_path / "games.zip", FILES)
     run = CliRunner().invoke(ocm, ["data", "alfworld", str(source)], catch_exceptions=False)
-    assert run.output == f"{data}: valid_seen 1 games, valid_unseen 2 games\n"
+    assert run.output == f"{data}: valid_seen 1 of 140 games, valid_unseen 2 of 134 games\n"
     run = CliRunner().invoke(ocm, ["data"], catch_exceptions=False)
-    assert "alfworld      valid_seen 1 games, valid_unseen 2 games\n" in run.output
+    assert "alfworld      valid_seen 1 of 140 games, valid_unseen 2 of 134 games\n" in run.output
     with pytest.raises(SpecError, match="add --force"):
         CliRunner().invoke(ocm, ["data", "alfworld"], catch_exceptions=False)
 
@@ -317,4 +317,4 @@ def test_the_packages_downloader_fetches_the_text_games(
     monkeypatch.setitem(script, "download", lambda address, dst: str(made))
     monkeypatch.setattr(download, "_script", lambda: script)
     run = CliRunner().invoke(ocm, ["data", "alfworld"], catch_exceptions=False)
-    assert run.output == f"{data}: valid_seen 1 games, valid_unseen 2 games\n"
+    assert run.output == f"{data}: valid_seen 1 of 140 games, valid_unseen 2 of 134 games\n"
