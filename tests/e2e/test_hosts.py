@@ -9,8 +9,11 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.e2e.command import EPISODES, SMALL, Ended, digest, ocm, start, write_spec
+
+pytestmark = pytest.mark.timeout(900)  # several whole runs each, on whatever machine
 
 ONE_HOST = "\n[run]\nenvironment_hosts = 1\n"
 NO_ROOM = "\n[run]\nenvironment_memory_mb = 100\n"

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import pytest
 
 from ocm.identity import generator
 from tests.e2e.command import EPISODES, SMALL, Ended, digest, ocm, start, write_spec
+
+pytestmark = pytest.mark.timeout(900)  # several whole runs each, on whatever machine
 
 KILLS = 2
 GONE_SECONDS = 15.0
