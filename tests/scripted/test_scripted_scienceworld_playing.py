@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -216,3 +219,31 @@ def test_it_holds_no_knowledge_of_the_game() -> None:
 def _is_a_pattern(text: str) -> bool:
     """The one form of words that names a place only to leave it out."""
     return "outside location" in text
+
+
+def test_replies_do_not_depend_on_the_order_of_sets() -> None:
+    """Acting and learning in two processes with other hash seeds."""
+    script = (
+        "from backbones.scripted.client import reply_to\n"
+        "from tests.scripted.scienceworld_texts import acting, episode, recorded, updating\n"
+        "from tests.scripted.texts import request\n"
+        "for one in recorded():\n"
+        "    steps = [(action, text) for action, text, _ in one['steps']]\n"
+        "    for size in range(0, len(steps), 5):\n"
+        "        print(reply_to(request(acting(one['first'], *steps[:size], goal=one['goal'])), 0.0))\n"
+        "    messages = updating(episode(one['first'], *steps), {}, goal=one['goal'])\n"
+        "    print(reply_to(request(messages, 'update'), 0.5))\n"
+    )
+    root = Path(package.__file__).parents[3]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1 and len(found.pop()) > 10_000
