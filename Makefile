@@ -2,8 +2,9 @@
 PYTHON ?= python3
 # `make EXTRAS=dev,alfworld test` also installs ALFWorld: two of its dependencies compile for some minutes.
 EXTRAS ?= dev
+COMMA := ,
+INSTALLED := .venv/installed-$(subst $(COMMA),-,$(EXTRAS))
 BIN := .venv/bin
-INSTALLED := .venv/installed
 
 .PHONY: demo test lint bench clean
 .DEFAULT_GOAL := demo
