@@ -245,6 +245,8 @@ def test_a_forgotten_environment_ends_its_jvm() -> None:
 
 
 HOST = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background inherit its being ignored
 from envs.scienceworld.environment import ScienceworldEnvironment
 from ocm.types import TaskRef
 environment = ScienceworldEnvironment()
