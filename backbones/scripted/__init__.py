@@ -10,7 +10,7 @@ of the request.
     client        Request -> Reply: recognises from the text what is asked, and of which environment
       player      what it needs for one environment; one folder each: plancraft/, …
       manner      an acting reply, now and then untidy
-      updating    one code reply and its repairs   mistakes   broken code, on purpose
+      updating    one code reply and its repairs   mistakes   broken code, on purpose; misleading
       otherwise   what these rules do not understand
     under all of them
       dialogue    acting prompt -> data            report     learning prompt -> data

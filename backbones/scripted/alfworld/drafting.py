@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from backbones.scripted.alfworld.core import CORE, class_name
@@ -119,19 +119,3 @@ def _alone(lesson: Lesson, tables: Tables) -> dict[str, str]:
     if tables.in_vain:
         found[lesson.table] = no_effect_procedure(tables.in_vain)
     return found
-
-
-def with_tables(good: Draft, tables: Tables) -> Code:
-    """Other tables beside the same procedures; where there is no K_o, the same assertions."""
-    wrong = rendered(good.lesson, tables).code
-    if good.code.objects:
-        return replace(wrong, procedures=good.code.procedures)
-    kept = {
-        path: _keep_checks(text, good.code.procedures.get(path, ""))
-        for path, text in wrong.procedures.items()
-    }
-    return replace(wrong, procedures=kept)
-
-
-def _keep_checks(bad: str, good: str) -> str:
-    return bad[: bad.find("\nassert")] + good[good.find("\nassert") :] if "\nassert" in good else bad
