@@ -6,17 +6,20 @@ A method adds its memory at the end of the system prompt, where it is stable wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.parsing import ParsedTurn, parse_turn, strip_thinking
 from agents.prompts import SHARED, fill
 from agents.protocol import Bench, Decision, View
-from ocm.types import Message, TurnKind
+from ocm.types import Exchange, Message, TurnKind
 
 MALFORMED_EXCERPT = 200
 """Characters of an unusable reply that are recorded as the action of a malformed step."""
 MALFORMED_SAID = 2_000
 """Characters of an unusable reply that stay in the dialogue."""
+INNER_OBSERVATION = 300
+"""Characters shown of what a program observed on its way."""
 
 
 async def take_turn(
@@ -44,10 +47,21 @@ async def take_turn(
     )
 
 
-def dialogue(view: View, memory_text: str) -> tuple[Message, ...]:
-    """The messages of one acting call: system prompt, goal and o0, then the transcript."""
+def dialogue(view: View, memory_text: str, reply_form: str = "") -> tuple[Message, ...]:
+    """The messages of one acting call: system prompt, goal and o0, then the transcript.
+
+    Args:
+        view: what happened so far in the episode.
+        memory_text: the method's memory, or nothing.
+        reply_form: how to reply, for a method that acts otherwise than by one action at a time.
+    """
     system = fill(
-        SHARED, "act_system", step_limit=view.step_limit, rules=view.rules.strip(), memory=memory_text
+        SHARED,
+        "act_system",
+        step_limit=view.step_limit,
+        rules=view.rules.strip(),
+        reply=(reply_form or fill(SHARED, "act_reply")).strip(),
+        memory=memory_text,
     )
     goal = fill(SHARED, "act_goal", goal=view.observation.goal, observation=view.observation.text)
     return (Message("system", system.rstrip()), Message("user", goal), *view.transcript)
@@ -57,6 +71,25 @@ def observed(observation: str, step: int, step_limit: int) -> Message:
     """The message that tells what the environment answered to the step of this 1-based index."""
     text = fill(SHARED, "act_observation", step=step, step_limit=step_limit, observation=observation)
     return Message("user", text)
+
+
+def program_report(taken: Sequence[Exchange], ending: str = "") -> str:
+    """What a program did and saw; the last observation whole, those before it cut short.
+
+    Args:
+        taken: its actions and their observations.
+        ending: how it ended, where that is more than the end of its text.
+    """
+    last = len(taken) - 1
+    lines = [
+        f"> {one.action}\n{one.observation if number == last else _cut(one.observation)}"
+        for number, one in enumerate(taken)
+    ]
+    return "\n".join([*lines, *([ending] if ending else [])])
+
+
+def _cut(observation: str) -> str:
+    return observation if len(observation) <= INNER_OBSERVATION else f"{observation[:INNER_OBSERVATION]}…"
 
 
 def correction(reason: str) -> Message:

@@ -19,6 +19,7 @@ async def ask(
     messages: Sequence[Message],
     read: Callable[[Reply], T],
     schema: Mapping[str, Any] | None = None,
+    temperature: float | None = None,
 ) -> tuple[T, str]:
     """Ask, read, and on an unreadable reply ask once more with a short corrective message.
 
@@ -28,11 +29,13 @@ async def ask(
     Raises:
         UnreadableReply: the second reply is unreadable too.
     """
-    reply = await bench.complete(purpose, messages, schema)
+    reply = await bench.complete(purpose, messages, schema, temperature)
     try:
         return read(reply), strip_thinking(reply.text)
     except UnreadableReply as problem:
         correction = Message("user", fill(SHARED, "reply_correction", reason=str(problem)))
         said = Message("assistant", strip_thinking(reply.text) or "(no answer)")
-        second = await bench.complete(f"{purpose}_correction", (*messages, said, correction), schema)
+        second = await bench.complete(
+            f"{purpose}_correction", (*messages, said, correction), schema, temperature
+        )
         return read(second), strip_thinking(second.text)

@@ -52,7 +52,7 @@ def _thoughts(turns: tuple[Turn, ...]) -> dict[int, str]:
     return {
         turn.step: _line(turn.thought, THOUGHT_CHARS)
         for turn in turns
-        if turn.kind is TurnKind.ACTION and turn.thought
+        if turn.kind in (TurnKind.ACTION, TurnKind.PROGRAM) and turn.thought
     }
 
 

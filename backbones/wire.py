@@ -41,7 +41,7 @@ class Structure(StrEnum):
 def request_body(spec: OpenAIBackbone, request: Request, structure: Structure) -> dict[str, Any]:
     """The JSON of ``POST /chat/completions``. Fields without a value are left out."""
     optional = {
-        "temperature": spec.temperature if spec.send_temperature else None,
+        "temperature": _temperature(spec, request),
         "top_p": spec.top_p,
         spec.max_tokens_field: spec.max_tokens,
         "reasoning_effort": spec.reasoning_effort,
@@ -53,6 +53,13 @@ def request_body(spec: OpenAIBackbone, request: Request, structure: Structure) -
     ]
     given = {name: value for name, value in optional.items() if value is not None}
     return {"model": spec.model, "messages": messages, **given}
+
+
+def _temperature(spec: OpenAIBackbone, request: Request) -> float | None:
+    """A call's own comes before the backbone's; None for models that take none."""
+    if not spec.send_temperature:
+        return None
+    return spec.temperature if request.temperature is None else request.temperature
 
 
 def valid_text(text: str) -> str:

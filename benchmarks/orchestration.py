@@ -16,6 +16,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from flows.runtime import Runtime, open_sweep, using
 from flows.spec_file import parse_spec
 from ocm.types import Files, Observation, Reply, Request, Step, TaskRef, Usage, Verdict
 from tasks.act import Scene, act
-from tasks.bench import EpisodeBench
+from tasks.bench import EpisodeBench, World
 
 
 class Instant:
@@ -160,8 +161,12 @@ async def bare(expanded: Plan) -> None:
 async def _bare_chain(chain: ChainPlan) -> None:
     world = Local(chain.key.environment, chain.key.environment_settings)
     agent = methods.create(chain.key.agent, {})
+
+    def lease() -> AbstractAsyncContextManager[World]:
+        return nullcontext(world)
+
     for index, task in enumerate(chain.tasks):
-        bench = EpisodeBench(Instant(), NothingToVerify(), chain.id, index)
+        bench = EpisodeBench(Instant(), NothingToVerify(), lease, task, chain.id, index)
         first = await world.reset(task)
         await act(agent, world, Scene(task, chain.rules, chain.step_limit, {}, {}), first, bench)
 

@@ -59,12 +59,24 @@ class Step:
     validity: Validity
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One environment action and what was observed: a step without its outcome."""
+
+    action: str
+    observation: str
+
+
 class TurnKind(StrEnum):
     """What one model reply while acting turned out to be."""
 
     ACTION = "action"
     INSPECT = "inspect"
     MALFORMED = "malformed"
+    PROGRAM = "program"
+    """Code that acts by itself for one step or more, such as a call of a skill."""
+    VETOED = "vetoed"
+    """An action that the method itself held back: nothing was sent, and the agent is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +88,7 @@ class Turn:
     kind: TurnKind
     thought: str
     content: str
-    """The action, the inspected names joined by ``", "``, or why the reply is malformed."""
+    """The action, the inspected names joined by ``", "``, the program, or why the reply is malformed."""
     reply: str
     """The model's reply as it came."""
     call: int
@@ -159,6 +171,8 @@ class Request:
     episode: int = 0
     call: int = 0
     """0-based index of the call within its episode."""
+    temperature: float | None = None
+    """Sampling temperature of this call, or None for the backbone's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,5 +335,9 @@ class Episode:
     """Seconds per stage: ``act``, ``reflect``, ``update``, ``verify``, …"""
     attempt: int = 1
     """1 unless an infrastructure error made the episode start again."""
+    rehearsal_steps: int = 0
+    """Environment steps taken outside the episode, to verify what was learned on the same task."""
+    memory_bytes: int = 0
+    """Size of the memory after the update, in UTF-8."""
     provenance: Mapping[str, str] = field(default_factory=dict)
     """Versions: code, environment package, python, sandbox tier, backbone model and fingerprint."""

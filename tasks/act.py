@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from agents.acting import MALFORMED_EXCERPT, correction, malformed_observation, observed
-from agents.protocol import Agent, Decision, View
+from agents.protocol import Agent, Decision, Program, View
 from ocm.types import (
     EndReason,
+    Exchange,
     Files,
     Inspection,
     Message,
@@ -21,15 +21,7 @@ from ocm.types import (
     TurnKind,
     Validity,
 )
-from tasks.bench import EpisodeBench
-
-
-class World(Protocol):
-    """A hosted environment in which a task is played."""
-
-    async def reset(self, task: TaskRef) -> Observation: ...
-
-    async def step(self, action: str) -> Step: ...
+from tasks.bench import EpisodeBench, World
 
 
 @dataclass(slots=True)
@@ -40,6 +32,7 @@ class Record:
     steps: list[Step] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     inspections: list[Inspection] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
     correcting: bool = False
 
     @property
@@ -63,8 +56,9 @@ async def act(
 ) -> Trajectory:
     """Play until the environment ends the episode or the steps are used up.
 
-    An inspect costs no step. A malformed turn is corrected once; malformed again, the environment
-    stays untouched and a step is consumed.
+    An inspect and a vetoed action cost no step; a program costs one for each of its actions. A
+    malformed turn is corrected once; malformed again, the environment stays untouched and a step is
+    consumed.
 
     Raises:
         BackboneError, EnvironmentFault: as the backbone and the host raise them.
@@ -75,6 +69,10 @@ async def act(
         _note_turn(record, decision, len(bench.calls) - 1)
         if decision.kind is TurnKind.INSPECT:
             _note_inspection(record, decision)
+        elif decision.kind is TurnKind.VETOED:
+            _note_veto(record, decision)
+        elif decision.program is not None:
+            await _run(decision.program, world, record, scene.step_limit)
         elif decision.kind is TurnKind.ACTION:
             _note_step(record, await world.step(decision.content), scene.step_limit)
         elif record.correcting:
@@ -105,7 +103,21 @@ def _view(scene: Scene, first: Observation, record: Record) -> View:
         scene.memory,
         scene.last_used,
         record.correcting,
+        tuple(record.turns),
+        tuple(record.exchanges),
     )
+
+
+async def _run(program: Program, world: World, record: Record, step_limit: int) -> None:
+    """The program's actions one by one, until it, the episode or the steps are at an end."""
+    started = len(record.exchanges)
+    while len(record.steps) < step_limit and not record.over:
+        action = await program.next(record.exchanges[started:])
+        if action is None:
+            break
+        _add_step(record, await world.step(action))
+    told = program.told(record.exchanges[started:])
+    record.transcript.append(observed(told, len(record.steps), step_limit))
 
 
 def _note_turn(record: Record, decision: Decision, call: int) -> None:
@@ -121,9 +133,19 @@ def _note_inspection(record: Record, decision: Decision) -> None:
     record.correcting = False
 
 
+def _note_veto(record: Record, decision: Decision) -> None:
+    record.transcript.append(Message("user", decision.veto))
+    record.correcting = False
+
+
 def _note_step(record: Record, step: Step, step_limit: int) -> None:
-    record.steps.append(step)
+    _add_step(record, step)
     record.transcript.append(observed(step.observation, len(record.steps), step_limit))
+
+
+def _add_step(record: Record, step: Step) -> None:
+    record.steps.append(step)
+    record.exchanges.append(Exchange(step.action, step.observation))
     record.correcting = False
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
 from backbones.protocol import Backbone
-from ocm.types import Call, Files, Message, Reply, Request, Verdict
+from ocm.types import Call, Files, Message, Observation, Reply, Request, Step, TaskRef, Verdict
 
 T = TypeVar("T")
+
+
+class World(Protocol):
+    """A hosted environment in which a task is played."""
+
+    async def reset(self, task: TaskRef) -> Observation: ...
+
+    async def step(self, action: str) -> Step: ...
+
+
+Lease = Callable[[], AbstractAsyncContextManager[World]]
+"""A world of the chain's environment with its settings, for one use."""
 
 
 class Verifier(Protocol):
@@ -35,6 +48,22 @@ async def run_plainly(name: str, work: Callable[[], Awaitable[T]]) -> T:
     return await work()
 
 
+class TaskRehearsal:
+    """Another instance of the episode's task (:class:`agents.protocol.Rehearsal`), which counts its steps."""
+
+    def __init__(self, world: World, task: TaskRef) -> None:
+        self._world = world
+        self._task = task
+        self.steps = 0
+
+    async def reset(self) -> Observation:
+        return await self._world.reset(self._task)
+
+    async def step(self, action: str) -> Step:
+        self.steps += 1
+        return await self._world.step(action)
+
+
 class EpisodeBench:
     """Backbone, sandbox and clock of one episode (:class:`agents.protocol.Bench`)."""
 
@@ -42,29 +71,52 @@ class EpisodeBench:
         self,
         backbone: Backbone,
         verifier: Verifier,
+        lease: Lease,
+        task: TaskRef,
         chain: str,
         episode: int,
         run_stage: StageRunner = run_plainly,
     ) -> None:
         self._backbone = backbone
         self._verifier = verifier
+        self._lease = lease
+        self._task = task
         self._chain = chain
         self._episode = episode
         self._run_stage = run_stage
         self.calls: list[Call] = []
         self.stages: dict[str, float] = {}
+        self.rehearsal_steps = 0
 
     async def complete(
-        self, purpose: str, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        temperature: float | None = None,
     ) -> Reply:
         index = len(self.calls)
-        request = Request(purpose, tuple(messages), schema, self._chain, self._episode, index)
+        request = Request(purpose, tuple(messages), schema, self._chain, self._episode, index, temperature)
         reply = await self._backbone.complete(request)
         self.calls.append(Call(request, reply))
         return reply
 
     async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
         return await self._verifier.verify(objects, procedures)
+
+    async def execute(self, path: str, source: str) -> Verdict:
+        (verdict,) = await self._verifier.verify("", {path: source})
+        return verdict
+
+    @asynccontextmanager
+    async def rehearse(self) -> AsyncIterator[TaskRehearsal]:
+        """Raises: EnvironmentFault, as the host does."""
+        async with self._lease() as world:
+            rehearsal = TaskRehearsal(world, self._task)
+            try:
+                yield rehearsal
+            finally:
+                self.rehearsal_steps += rehearsal.steps
 
     async def stage(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
         """Run a stage; its seconds add up where it runs more than once, as ``update`` does."""

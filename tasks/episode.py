@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agents.protocol import Agent
 from backbones.protocol import Backbone
-from knowledge_store.memory import apply
+from knowledge_store.memory import apply, size
 from ocm.errors import EnvironmentFault
 from ocm.identity import memory_hash
 from ocm.types import ChainKey, Episode, Files, TaskRef, Trajectory, UpdateOutcome
-from tasks.act import Scene, World, act
-from tasks.bench import EpisodeBench, StageRunner, Verifier, run_plainly
+from tasks.act import Scene, act
+from tasks.bench import EpisodeBench, Lease, StageRunner, Verifier, run_plainly
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,7 @@ class Setting:
     agent: Agent
     backbone: Backbone
     verifier: Verifier
-    lease: Callable[[], AbstractAsyncContextManager[World]]
-    """A world of the chain's environment with its settings, for one attempt at an episode."""
+    lease: Lease
     rules: str
     step_limit: int
     provenance: Mapping[str, str]
@@ -66,10 +64,12 @@ async def _attempt(
     attempt: int,
 ) -> Episode:
     started = time.time()
-    bench = EpisodeBench(setting.backbone, setting.verifier, setting.chain, index, setting.run_stage)
+    bench = EpisodeBench(
+        setting.backbone, setting.verifier, setting.lease, task, setting.chain, index, setting.run_stage
+    )
     trajectory = await bench.stage("act", lambda: _play(setting, task, memory, last_used, bench))
     update = await setting.agent.learn(trajectory, memory, bench)
-    committed = update.outcome is UpdateOutcome.COMMITTED
+    after = apply(memory, update.delta) if update.outcome is UpdateOutcome.COMMITTED else memory
     return Episode(
         sweep=setting.sweep,
         chain=setting.chain,
@@ -79,11 +79,13 @@ async def _attempt(
         update=update,
         calls=tuple(bench.calls),
         memory_before=memory_hash(memory),
-        memory_after=memory_hash(apply(memory, update.delta) if committed else memory),
+        memory_after=memory_hash(after),
         started_at=started,
         finished_at=time.time(),
         stages=bench.stages,
         attempt=attempt,
+        rehearsal_steps=bench.rehearsal_steps,
+        memory_bytes=size(after).bytes,
         provenance={**setting.provenance, **_answered_by(bench)},
     )
 

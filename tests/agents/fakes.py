@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from agents.protocol import Rehearsal
 from ocm.types import (
     EndReason,
     Files,
@@ -57,23 +59,41 @@ def fails_with(word: str) -> Verify:
 class FakeBench:
     """Answers from a list; an unexpected call fails the test."""
 
-    def __init__(self, *replies: str | Reply, verify: Verify = passes) -> None:
+    def __init__(
+        self, *replies: str | Reply, verify: Verify = passes, rehearsal: Rehearsal | None = None
+    ) -> None:
         self.replies = [reply(each) if isinstance(each, str) else each for each in replies]
         self.asked: list[tuple[str, tuple[Message, ...], Mapping[str, Any] | None]] = []
         self.verified: list[tuple[str, dict[str, str]]] = []
         self.stages: list[str] = []
+        self.temperatures: list[float | None] = []
         self._verify = verify
+        self._rehearsal = rehearsal
 
     async def complete(
-        self, purpose: str, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        temperature: float | None = None,
     ) -> Reply:
         assert self.replies, f"an unexpected call: {purpose}: {messages[-1].content}"
+        self.temperatures.append(temperature)
         self.asked.append((purpose, tuple(messages), schema))
         return self.replies.pop(0)
 
     async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
         self.verified.append((objects, dict(procedures)))
         return self._verify(objects, procedures)
+
+    async def execute(self, path: str, source: str) -> Verdict:
+        (verdict,) = self._verify("", {path: source})
+        return verdict
+
+    @asynccontextmanager
+    async def rehearse(self) -> AsyncIterator[Rehearsal]:
+        assert self._rehearsal is not None, "an unexpected rehearsal"
+        yield self._rehearsal
 
     async def stage(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
         self.stages.append(name)

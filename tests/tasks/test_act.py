@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -84,7 +85,9 @@ class Play:
     def __init__(self, *replies: str, memory: Files = MEMORY, step_limit: int = 10) -> None:
         self.script = Script(*replies)
         self.world = Corridor()
-        self.bench = EpisodeBench(self.script, NoVerifier(), "chain", 3)
+        self.bench = EpisodeBench(
+            self.script, NoVerifier(), lambda: nullcontext(self.world), TASK, "chain", 3
+        )
         self.scene = Scene(TASK, "Rules: go, win, die.", step_limit, memory, {})
 
     async def by(self, agent: Agent) -> Trajectory:
@@ -342,7 +345,7 @@ async def test_the_outcome_is_not_told_while_acting() -> None:
 
 
 async def test_a_turn_kind_has_a_meaning_for_every_member() -> None:
-    assert {kind[0] for kind in TurnKind} == set("aim"), "the letters of these tests"
+    assert {kind[0] for kind in TurnKind} == set("aimpv"), "the letters of these tests"
 
 
 async def test_one_agent_shows_each_episode_its_own_memory() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 import pytest
@@ -25,8 +26,8 @@ from ocm.types import (
     Validity,
     Verdict,
 )
-from tasks.act import Scene, World, act
-from tasks.bench import EpisodeBench, StageRunner, run_plainly
+from tasks.act import Scene, act
+from tasks.bench import EpisodeBench, StageRunner, World, run_plainly
 from tasks.episode import Setting, note_use, play_episode
 from tests.tasks.test_act import FIRST, MEMORY, TASK, Corridor, NoVerifier, Script
 
@@ -70,6 +71,10 @@ class Dying(Corridor):
         if self.actions:
             raise EnvironmentFault("the simulator died", task="t1")
         return await super().step(action)
+
+
+def nowhere() -> AbstractAsyncContextManager[World]:
+    raise AssertionError("no rehearsal is asked for")
 
 
 def setting(script: Script, hosts: Hosts, verifier: Any = None, method: str = "ocm", **more: Any) -> Setting:
@@ -152,7 +157,7 @@ async def test_a_stage_runner_sees_every_stage() -> None:
 
 
 async def test_the_seconds_of_a_stage_add_up_also_when_it_fails() -> None:
-    bench = EpisodeBench(Script(), NoVerifier(), "chain", 0)
+    bench = EpisodeBench(Script(), NoVerifier(), nowhere, TASK, "chain", 0)
 
     async def work() -> None:
         await asyncio.sleep(0.02)
@@ -186,7 +191,7 @@ async def test_any_replies_end_within_the_limits(seed: int) -> None:
     pool = ["Action: go", "hm", "", "Inspect[Door]", "Action: fly", "Inspect[", "<think>", '{"action": "go"}']
     chosen = random.Random(seed).choices(pool, k=400)
     script, world = Script(*chosen), Corridor()
-    bench = EpisodeBench(script, NoVerifier(), "chain", 0)
+    bench = EpisodeBench(script, NoVerifier(), nowhere, TASK, "chain", 0)
     scene = Scene(TaskRef("fake", "set", "t", "easy"), "Rules.", 12, MEMORY, {})
     played: Trajectory = await act(create("ocm", {}), world, scene, Observation("g", "o"), bench)
     malformed = played.count(Validity.MALFORMED)

@@ -1,0 +1,74 @@
+"""Model-written code put to use: executed in the sandbox, and asked there by a harness of ours.
+
+A harness is a module with a function ``main(program, data)``: ``program`` is the namespace of the executed
+code and ``data`` is JSON; what it returns is handed out as one line of JSON. It is plain Python without
+imports from the project, and travels as text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from agents.protocol import Bench
+
+MARK = "@result "
+_CALL = """
+
+def _ask_harness(say=print):
+    import json
+
+    harness = {{"__builtins__": __builtins__, "__name__": "harness"}}
+    exec(compile({harness!r}, "harness.py", "exec"), harness)
+    answer = harness["main"](globals(), json.loads({data!r}))
+    say("\\n{mark}" + json.dumps(answer))
+
+
+def print(*values, **options):
+    pass
+
+
+_ask_harness()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of it. The code may have forged ``value``: it is data, to be checked like a reply."""
+
+    value: Any
+    """What the harness returned; None where the code could not be executed to the end."""
+    problem: str = ""
+    """Why it could not, as a report for repair; empty when it could."""
+
+
+async def run(bench: Bench, path: str, code: str, harness: ModuleType, data: Any) -> Ran:
+    """Execute ``code`` and let the harness ask it.
+
+    Args:
+        bench: whose sandbox executes it.
+        path: what reports call the code.
+        code: model-written.
+        harness: the module whose ``main`` is called.
+        data: JSON values for it.
+    """
+    call = _CALL.format(harness=_text(harness), data=json.dumps(data), mark=MARK)
+    verdict = await bench.execute(path, f"{code}\n{call}")
+    if not verdict.ok:
+        return Ran(None, verdict.report or verdict.kind)
+    line = next((line for line in reversed(verdict.output.splitlines()) if line.startswith(MARK)), None)
+    if line is None:
+        return Ran(None, f"{path}: it ended the process before it could be used")
+    try:
+        return Ran(json.loads(line.removeprefix(MARK)))
+    except ValueError as error:
+        return Ran(None, f"{path}: unreadable result: {error}")
+
+
+@cache
+def _text(harness: ModuleType) -> str:
+    return inspect.getsource(harness)
