@@ -7,7 +7,9 @@ of the request.
 
 ::
 
-    client        Request -> Reply: recognises from the text what is asked, and of which environment
+    client        Request -> Reply
+      methods/    recognises from the text what is asked: one module for each method's requests
+      players     recognises the environment
       player      what it needs for one environment; one folder each: plancraft/, …
       manner      an acting reply, now and then untidy
       updating    one code reply and its repairs   mistakes   broken code, on purpose; misleading
@@ -16,6 +18,7 @@ of the request.
       dialogue    acting prompt -> data            report     learning prompt -> data
       index       memory in the prompt -> names, source -> literals
       code        an update's text                 names      likeness of names
+      seeds       random draws by chain, episode and call
 """
 
 from backbones.scripted.client import ScriptedBackboneClient

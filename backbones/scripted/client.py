@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import random
 
-from backbones.scripted.alfworld.player import AlfworldPlayer
-from backbones.scripted.dialogue import read_dialogue
-from backbones.scripted.manner import written
+from backbones.scripted.methods import ANSWERS
 from backbones.scripted.otherwise import answer
-from backbones.scripted.plancraft.player import PlancraftPlayer
-from backbones.scripted.player import Player
-from backbones.scripted.report import read_report
-from backbones.scripted.scienceworld.player import ScienceworldPlayer
-from backbones.scripted.updating import update
-from ocm.identity import derive_seed, sha256
 from ocm.spec import ScriptedBackbone
 from ocm.types import Reply, Request, Usage
 
 MODEL = "scripted-rules-1"
 CHARS_PER_TOKEN = 4
-PLAYERS: tuple[Player, ...] = (PlancraftPlayer(), AlfworldPlayer(), ScienceworldPlayer())
-"""The environments that it plays; the first that knows goal and o0 of a prompt answers it."""
 
 
 class ScriptedBackboneClient:
@@ -52,59 +40,6 @@ class ScriptedBackboneClient:
 
 def reply_to(request: Request, error_rate: float) -> str:
     """The text of the reply: a pure function of the request."""
-    messages = request.messages
-    opening = messages[0].content.lstrip() if messages else ""
-    if len(messages) > 1:
-        if opening.startswith("You act in a text environment"):
-            return _act(request) or answer(request)
-        if opening.startswith("You reflect on one episode"):
-            return _reflect(request) or answer(request)
-        if opening.startswith("You update an executable model"):
-            return _update(request, error_rate) or answer(request)
-    return answer(request)
-
-
-def _act(request: Request) -> str:
-    player = _player(request.messages[1].content)
-    if player is None:
-        return ""
-    return written(
-        player.decide(read_dialogue(request.messages), _episode_seed(request)), _generator(request)
-    )
-
-
-def _reflect(request: Request) -> str:
-    report = read_report(request.messages)
-    player = _player(report.opening)
-    return json.dumps(player.plan(report), indent=2) if player else ""
-
-
-def _update(request: Request, error_rate: float) -> str:
-    report = read_report(request.messages)
-    player = _player(report.opening)
-    if player is None:
-        return ""
-    chance = random.Random(_update_seed(request))
-    return update(player, report, request.messages[2:], error_rate, chance).text()
-
-
-def _player(opening: str) -> Player | None:
-    return next((player for player in PLAYERS if player.plays(opening)), None)
-
-
-def _episode_seed(request: Request) -> int:
-    """The same for all acting calls of an episode; over HTTP its first texts stand for the episode."""
-    if request.chain:
-        return derive_seed(request.chain, request.episode)
-    return derive_seed(*(sha256(message.content) for message in request.messages[:2]))
-
-
-def _update_seed(request: Request) -> int:
-    """The same for an update and its repairs, so that a repair knows what was wrong."""
-    return derive_seed("update", _episode_seed(request))
-
-
-def _generator(request: Request) -> random.Random:
-    if request.chain:
-        return random.Random(derive_seed(request.chain, request.episode, request.call, request.purpose))
-    return random.Random(derive_seed(*(sha256(message.content) for message in request.messages)))
+    known = (one for one in ANSWERS if len(request.messages) > 1 and one.asked(request))
+    found = next(known, None)
+    return (found and found.reply(request, error_rate)) or answer(request)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from backbones.scripted.index import HEADING, Index, index_in
+from backbones.scripted.index import Index, index_in
 from ocm.types import Message
 
 _STEP = re.compile(r"Observation \(after action (\d+) of \d+\):\s*")
@@ -14,6 +14,8 @@ _LIMIT = re.compile(r"at most (\d+) actions")
 _INSPECTED = re.compile(r"^Inspect\[(.*)\]\s*$", re.MULTILINE)
 _SAID = re.compile(r"^Action: (.*)", re.MULTILINE | re.DOTALL)
 _CORRECTION = "That reply could not be used"
+_LAST_RULE = "write nothing after it: the environment answers."
+"""The memory of any method stands behind it."""
 USUAL_LIMIT = 30
 
 
@@ -83,7 +85,7 @@ class _Hearing:
 def read_dialogue(messages: Sequence[Message]) -> Dialogue:
     """The episode so far, from the messages of an acting call: system, goal and o0, then the transcript."""
     system = messages[0].content
-    known = system[system.find(HEADING) :] if HEADING in system else ""
+    known = system.partition(_LAST_RULE)[2].strip()
     index = index_in(known)
     heard = _Hearing()
     for message in messages[2:]:

@@ -14,7 +14,6 @@ from typing import Any
 
 from backbones.scripted.names import tokens
 
-HEADING = "# What you know"
 _ENTRY = re.compile(
     r"^(?:class (?P<klass>\w+)|def (?P<function>\w+)|(?P<path>procedures/[\w./-]+\.py)"
     r"|(?P<constant>\w+)\s*[:=])"

@@ -13,6 +13,7 @@ from backbones.scripted.plancraft.memory import about, facts_in, on_smelting, re
 from backbones.scripted.plancraft.moving import distance, next_action, take
 from backbones.scripted.plancraft.planning import Book, Plan, Planner, moves
 from backbones.scripted.plancraft.reading import Event, State, seen_in, state_in, target_in
+from backbones.scripted.plancraft.sentences import stated_in
 from backbones.scripted.plancraft.shaping import Guess, guesses
 from backbones.scripted.player import Move
 
@@ -49,7 +50,7 @@ def read_scene(dialogue: Dialogue) -> Scene | None:
         events.append(Event(exchange.said, state, after))
         state = after or state
     seen = seen_in(first, events)
-    recalled = map(facts_in, (dialogue.known, *dialogue.shown))
+    recalled = (*map(facts_in, (dialogue.known, *dialogue.shown)), stated_in(dialogue.known))
     return Scene(
         target=target,
         state=state,

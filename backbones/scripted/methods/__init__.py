@@ -1,0 +1,12 @@
+"""What the stand-in answers to the requests of each method; a method has one module here and one line below.
+
+The more special kinds of request come first: the first that knows a request answers it.
+"""
+
+from backbones.scripted.methods import acting, ocm
+from backbones.scripted.methods.answer import Answer
+
+ANSWERS: tuple[Answer, ...] = (
+    *ocm.ANSWERS,
+    *acting.ANSWERS,
+)
