@@ -31,7 +31,9 @@ def room(*places: str) -> str:
 def acting(goal: str, *places: str, memory: Files | None = None, full: bool = False) -> list[Message]:
     """The first messages of an episode."""
     text = memory_text(memory, full) if memory else ""
-    system = fill(SHARED, "act_system", step_limit=50, rules="Rules.", memory=text)
+    system = fill(
+        SHARED, "act_system", step_limit=50, rules="Rules.", reply=fill(SHARED, "act_reply"), memory=text
+    )
     opening = fill(SHARED, "act_goal", goal=goal, observation=room(*places))
     return [Message("system", system), Message("user", opening)]
 

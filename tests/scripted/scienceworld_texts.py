@@ -47,7 +47,9 @@ def acting(
 ) -> list[Message]:
     """The messages of an episode; a step is (action, observation)."""
     text = memory_text(memory, full) if memory else ""
-    system = fill(SHARED, "act_system", step_limit=100, rules="Rules.", memory=text)
+    system = fill(
+        SHARED, "act_system", step_limit=100, rules="Rules.", reply=fill(SHARED, "act_reply"), memory=text
+    )
     messages = [
         Message("system", system),
         Message("user", fill(SHARED, "act_goal", goal=goal, observation=first)),

@@ -33,7 +33,9 @@ def inventory(target: str, *stacks: str) -> str:
 def acting(target: str, *stacks: str, memory: Files | None = None, full: bool = False) -> list[Message]:
     """The first messages of an episode."""
     text = memory_text(memory, full) if memory else ""
-    system = fill(SHARED, "act_system", step_limit=30, rules="Rules.", memory=text)
+    system = fill(
+        SHARED, "act_system", step_limit=30, rules="Rules.", reply=fill(SHARED, "act_reply"), memory=text
+    )
     goal = fill(
         SHARED, "act_goal", goal=f"Craft an item of type: {target}", observation=inventory(target, *stacks)
     )
