@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
 import pytest
@@ -178,6 +178,39 @@ async def test_use_is_noted() -> None:
         "Door": 5,
         "objects.py": 5,
     }
+
+
+async def test_a_rehearsal_is_another_world_and_its_steps_are_counted_apart() -> None:
+    world = Corridor()
+    bench = EpisodeBench(Script(), NoVerifier(), lambda: nullcontext(world), TASK, "chain", 0)
+    for _ in range(2):
+        async with bench.rehearse() as rehearsal:
+            assert await rehearsal.reset() == FIRST
+            assert (await rehearsal.step("go")).observation
+    assert bench.rehearsal_steps == 2 and world.actions == ["go", "go"]
+
+
+async def test_steps_of_a_rehearsal_that_fails_are_counted_too() -> None:
+    hosts = Hosts(faults=1)
+    bench = EpisodeBench(Script(), NoVerifier(), hosts, TASK, "chain", 0)
+    with pytest.raises(EnvironmentFault):
+        async with bench.rehearse() as rehearsal:
+            for _ in range(3):
+                await rehearsal.step("go")
+    assert bench.rehearsal_steps == 2 and hosts.returned == 1
+
+
+async def test_executed_code_stands_alone() -> None:
+    asked: list[tuple[str, Files]] = []
+
+    class Executes:
+        async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
+            asked.append((objects, procedures))
+            return tuple(Verdict(path, True, "ok", output="7\n") for path in procedures)
+
+    bench = EpisodeBench(Script(), Executes(), nowhere, TASK, "chain", 0)
+    assert (await bench.execute("program.py", "print(7)")).output == "7\n"
+    assert asked == [("", {"program.py": "print(7)"})]
 
 
 # --- any replies -------------------------------------------------------------------------------
