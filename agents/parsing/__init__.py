@@ -6,7 +6,7 @@ are linear in the text.
 
 from agents.parsing.code import CodeReply, parse_code
 from agents.parsing.json_object import parse_json
-from agents.parsing.text import CUT_OFF, UnreadableReply, strip_thinking
+from agents.parsing.text import CUT_OFF, UnreadableReply, read_prose, strip_thinking
 from agents.parsing.turn import ParsedTurn, clean_action, parse_turn
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "parse_code",
     "parse_json",
     "parse_turn",
+    "read_prose",
     "strip_thinking",
 ]

@@ -37,3 +37,19 @@ def strip_thinking(text: str) -> str:
 def lines_of(text: str) -> list[str]:
     """The lines without their ends. ``str.splitlines`` would also cut string literals at form feeds."""
     return _LINE_END.split(text)
+
+
+def read_prose(text: str, finish_reason: str = "stop") -> str:
+    """A reply of free text, as a memory can hold it.
+
+    Without thinking, and with U+FFFD for half of a surrogate pair, which no file can hold.
+
+    Raises:
+        UnreadableReply: nothing is left, or the server withheld the reply.
+    """
+    if finish_reason == "content_filter":
+        raise UnreadableReply("the reply was withheld by the server's content filter")
+    kept = strip_thinking(text).strip().encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if not kept:
+        raise UnreadableReply("the reply is empty")
+    return kept
