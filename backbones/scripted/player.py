@@ -40,6 +40,13 @@ class Player(Protocol):
         """What an update should write, given the source that it was shown."""
         ...
 
+    def tell(self, report: Report) -> tuple[str, ...]:
+        """What was seen, in sentences that stand alone, what matters most to the goal first.
+
+        PlanCraft's are read back from any memory in an acting prompt.
+        """
+        ...
+
     def mislead(self, report: Report, good: Code, chance: random.Random) -> Code:
         """A wrong version of the code that still runs: knowledge that states what was not observed.
 

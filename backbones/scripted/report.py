@@ -41,6 +41,8 @@ class Report:
     first: str
     """o0."""
     lines: tuple[Line, ...]
+    known: str
+    """What the method knows so far, as the prompt has it."""
     index: Index
     source: str
     """The source that an update was asked with; empty in a reflection."""
@@ -66,6 +68,7 @@ def read_report(messages: Sequence[Message]) -> Report:
     """The episode and its surroundings, from the first two messages of a learning call."""
     system, parts = messages[0].content, _SECTION.split(messages[1].content)
     section = dict(zip(parts[1::2], parts[2::2], strict=True))
+    known = section.get("What is known", "").strip()
     pieces = _ENTRY.split(section.get("Episode", ""))
     numbers, entries = pieces[1::2], pieces[2::2]
     previous = [0, *map(int, numbers[1:])]
@@ -77,7 +80,8 @@ def read_report(messages: Sequence[Message]) -> Report:
             _line(entry, int(number) == before + 1)
             for number, entry, before in zip(numbers[1:], entries[1:], previous, strict=False)
         ),
-        index=index_in(section.get("What is known", "")),
+        known=known,
+        index=index_in(known),
         source=section.get("Source that you asked for", ""),
         keeps_objects="There is no `objects.py`" not in system,
         keeps_procedures="There are no procedures" not in system,

@@ -6,7 +6,7 @@
       playing     one turn: find, take, change, bring, put, hold under a light
         astray    steps that lead nowhere
         scene     dialogue -> world and facts        searching  where to look, what to try
-      reflecting  the learning plan
+      reflecting  the learning plan                telling  sentences on what was seen
       drafting    lesson and source -> code        mistakes   code that misleads, on purpose
         knowledge facts -> Python source           lessons    what an episode taught
           core    what all kinds share             exercises  procedures

@@ -12,6 +12,7 @@ from backbones.scripted.alfworld.goals import goal_in
 from backbones.scripted.alfworld.lessons import lesson_in
 from backbones.scripted.alfworld.reading import places_in
 from backbones.scripted.alfworld.scene import read_scene
+from backbones.scripted.alfworld.telling import tell
 from backbones.scripted.code import Code
 from backbones.scripted.dialogue import Dialogue
 from backbones.scripted.player import Move
@@ -38,6 +39,11 @@ class AlfworldPlayer:
         drafted = draft(report)
         assert drafted is not None, "asked only where plays() holds"
         return drafted.code
+
+    def tell(self, report: Report) -> tuple[str, ...]:
+        lesson = lesson_in(report)
+        assert lesson is not None, "asked only where plays() holds"
+        return tell(lesson)
 
     def mislead(self, report: Report, good: Code, chance: random.Random) -> Code:
         drafted = draft(report)

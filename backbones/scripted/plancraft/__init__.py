@@ -6,7 +6,7 @@
       playing     one turn: take, follow a plan, look something up, try, give up
         planning  facts and stock -> jobs          shaping    what to try without knowing
         moving    a job -> the next action
-      reflecting  the learning plan
+      reflecting  the learning plan                telling  sentences on what was seen
       drafting    lesson and source -> code        mistakes   code that misleads, on purpose
         knowledge facts -> Python source           lessons    what an episode taught
     under all of them

@@ -12,6 +12,7 @@ from backbones.scripted.plancraft import mistakes, playing, reflecting
 from backbones.scripted.plancraft.drafting import draft
 from backbones.scripted.plancraft.lessons import lesson_in
 from backbones.scripted.plancraft.reading import state_in, target_in
+from backbones.scripted.plancraft.telling import tell
 from backbones.scripted.player import Move
 from backbones.scripted.report import Report
 
@@ -32,6 +33,9 @@ class PlancraftPlayer:
 
     def write(self, report: Report) -> Code:
         return draft(report).code
+
+    def tell(self, report: Report) -> tuple[str, ...]:
+        return tell(lesson_in(report))
 
     def mislead(self, report: Report, good: Code, chance: random.Random) -> Code:
         return mistakes.mislead(draft(report), chance)

@@ -8,7 +8,7 @@
         changing  warm and cool    mixing  make a substance          wiring   close a circuit
         seeking   the way, and where to look
         scene     a turn's goal, world and facts
-      reflecting  the learning plan
+      reflecting  the learning plan                telling  sentences on what was seen
       drafting    lesson and source -> code        mistakes   code that misleads, on purpose
         knowledge facts -> Python source           lessons    what an episode taught
     under all of them

@@ -16,6 +16,7 @@ from backbones.scripted.scienceworld.goals import goal_in
 from backbones.scripted.scienceworld.lessons import lesson_in
 from backbones.scripted.scienceworld.reading import look_in
 from backbones.scripted.scienceworld.scene import read_scene
+from backbones.scripted.scienceworld.telling import tell
 
 
 class ScienceworldPlayer:
@@ -34,6 +35,9 @@ class ScienceworldPlayer:
 
     def write(self, report: Report) -> Code:
         return draft(report).code
+
+    def tell(self, report: Report) -> tuple[str, ...]:
+        return tell(lesson_in(report))
 
     def mislead(self, report: Report, good: Code, chance: random.Random) -> Code:
         return mistakes.mislead(draft(report), chance)
