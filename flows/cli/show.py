@@ -67,6 +67,11 @@ def _turn(turn: Turn, inspection: Inspection | None) -> Iterator[Line]:
         yield f"  Inspect[{turn.content}]   {len(inspection.text)} characters{missing}", "magenta"
     elif turn.kind == "malformed":
         yield f"  malformed: {turn.content}", "red"
+    elif turn.kind == "program":
+        yield "  program:", "magenta"
+        yield from _indented(turn.content, "    ", "magenta")
+    elif turn.kind == "vetoed":
+        yield f"  held back: {turn.content}", "yellow"
 
 
 def _ending(episode: Episode) -> Iterator[Line]:
@@ -82,9 +87,10 @@ def _ending(episode: Episode) -> Iterator[Line]:
         ),
         "green" if trajectory.success else "yellow",
     )
+    rehearsed = f"  {episode.rehearsal_steps} rehearsal steps" if episode.rehearsal_steps else ""
     stages = "  ".join(f"{name} {seconds:.2f} s" for name, seconds in episode.stages.items())
     attempt = f"  attempt {episode.attempt}" if episode.attempt > 1 else ""
-    yield f"{stages}{attempt}", "bright_black"
+    yield f"{stages}{rehearsed}{attempt}", "bright_black"
 
 
 def _learning(update: MemoryUpdate) -> Iterator[Line]:
