@@ -14,6 +14,7 @@ from agents.ocm.settings import OcmSettings
 from agents.prompts import SHARED, prompts_hash
 from agents.protocol import Agent
 from agents.react.agent import ReactAgent, ReactSettings
+from agents.reflexion.agent import ReflexionAgent, ReflexionSettings
 from ocm.errors import Problem, SpecError
 from ocm.spec import Model
 
@@ -53,6 +54,15 @@ METHODS: Mapping[str, Method] = {
             "arXiv 2210.03629",
             ReactSettings,
             ReactAgent,
+        ),
+        Method(
+            "reflexion",
+            "reflexion",
+            "Reflections in words on the last failures",
+            "arXiv 2303.11366",
+            ReflexionSettings,
+            ReflexionAgent,
+            prompts=(SHARED, "agents.reflexion.prompts"),
         ),
     )
 }

@@ -1,0 +1,1 @@
+"""Reflexion: what failures taught, in words."""

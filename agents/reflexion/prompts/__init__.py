@@ -1,0 +1,1 @@
+"""Reflexion's own prompts: reflections in view, and the request for one."""
