@@ -15,6 +15,8 @@ from agents.prompts import SHARED, prompts_hash
 from agents.protocol import Agent
 from agents.react.agent import ReactAgent, ReactSettings
 from agents.reflexion.agent import ReflexionAgent, ReflexionSettings
+from agents.walle.agent import WalleAgent
+from agents.walle.settings import WalleSettings
 from ocm.errors import Problem, SpecError
 from ocm.spec import Model
 
@@ -63,6 +65,15 @@ METHODS: Mapping[str, Method] = {
             ReflexionSettings,
             ReflexionAgent,
             prompts=(SHARED, "agents.reflexion.prompts"),
+        ),
+        Method(
+            "walle",
+            "walle",
+            "Code rules, mined from unforeseen failures, that hold actions back",
+            "arXiv 2410.07484",
+            WalleSettings,
+            WalleAgent,
+            prompts=(SHARED, "agents.walle.prompts"),
         ),
     )
 }
