@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -24,7 +25,8 @@ def _ask_harness(say=print):
 
     harness = {{"__builtins__": __builtins__, "__name__": "harness"}}
     exec(compile({harness!r}, "harness.py", "exec"), harness)
-    answer = harness["main"](globals(), json.loads({data!r}))
+    data = json.loads({data!r})
+    answer = harness["main"](globals(), data)
     say("\\n{mark}" + json.dumps(answer))
 
 
@@ -34,6 +36,8 @@ def print(*values, **options):
 
 _ask_harness()
 """
+_CALLING = re.compile(r"^.*, in <module>\n.*\n.*, in _ask_harness\n.*\n", re.MULTILINE)
+"""The frames of the call itself, in a report on the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ async def run(bench: Bench, path: str, code: str, harness: ModuleType, data: Any
     call = _CALL.format(harness=_text(harness), data=json.dumps(data), mark=MARK)
     verdict = await bench.execute(path, f"{code}\n{call}")
     if not verdict.ok:
-        return Ran(None, verdict.report or verdict.kind)
+        return Ran(None, _CALLING.sub("", verdict.report) or verdict.kind)
     line = next((line for line in reversed(verdict.output.splitlines()) if line.startswith(MARK)), None)
     if line is None:
         return Ran(None, f"{path}: it ended the process before it could be used")

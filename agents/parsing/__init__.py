@@ -4,7 +4,7 @@ A reply that cannot be used is described in words fit for the one corrective mes
 are linear in the text.
 """
 
-from agents.parsing.code import CodeReply, parse_code
+from agents.parsing.code import CodeReply, fenced_blocks, parse_code
 from agents.parsing.json_object import parse_json
 from agents.parsing.text import CUT_OFF, UnreadableReply, read_prose, strip_thinking
 from agents.parsing.turn import ParsedTurn, clean_action, parse_turn
@@ -15,6 +15,7 @@ __all__ = [
     "ParsedTurn",
     "UnreadableReply",
     "clean_action",
+    "fenced_blocks",
     "parse_code",
     "parse_json",
     "parse_turn",

@@ -79,6 +79,20 @@ def parse_code(reply: str, finish_reason: str = "stop") -> CodeReply:
     return code
 
 
+def fenced_blocks(reply: str, finish_reason: str = "stop") -> tuple[str, ...]:
+    """The text of every fenced block that is not blank, for replies whose blocks need no path.
+
+    Raises:
+        UnreadableReply: it was cut off, the last block has no end, or there is none.
+    """
+    if finish_reason == CUT_OFF:
+        raise UnreadableReply("the reply was cut off by the token limit; write less")
+    blocks, _ = _blocks(lines_of(strip_thinking(reply)))
+    if not blocks:
+        raise UnreadableReply("the reply holds no code block")
+    return tuple("\n".join(block.code) + "\n" for block in blocks)
+
+
 # --- blocks ------------------------------------------------------------------------------------
 
 
