@@ -12,7 +12,9 @@ from ocm.types import Request
 WORDS = 110
 """A few less than what is kept of a lesson."""
 _TO_THE_END = "The mistake was to go on with what led nowhere until the episode ended."
-_INSTEAD = "Begin with what is known to work, and try new things only after it. In other tasks this holds too:"
+_INSTEAD = (
+    "Begin with what is known to work, and try new things only after it. In other tasks this holds too:"
+)
 
 
 def _reflect(request: Request, error_rate: float) -> str:
