@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agents.asi.agent import AsiAgent
+from agents.asi.settings import AsiSettings
 from agents.ocm.agent import OcmAgent
 from agents.ocm.settings import OcmSettings
 from agents.prompts import SHARED, prompts_hash
@@ -65,6 +67,15 @@ METHODS: Mapping[str, Method] = {
             ReflexionSettings,
             ReflexionAgent,
             prompts=(SHARED, "agents.reflexion.prompts"),
+        ),
+        Method(
+            "asi",
+            "asi",
+            "Skills induced from successes, verified by replay, called as actions",
+            "arXiv 2504.06821",
+            AsiSettings,
+            AsiAgent,
+            prompts=(SHARED, "agents.asi.prompts"),
         ),
         Method(
             "walle",

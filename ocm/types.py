@@ -248,7 +248,8 @@ class Verdict:
     ok: bool
     kind: str
     """``ok``, ``syntax``, ``static``, ``exception``, ``timeout``, ``memory``, ``output``,
-    ``unused_objects``, ``killed`` or ``protocol``."""
+    ``unused_objects``, ``killed``, ``protocol``, or ``replay``: what was learned did not lead to success
+    again when it was carried out on the same task."""
     report: str = ""
     """For repair: file, line, exception, message and the model's own frames; bounded."""
     output: str = ""

@@ -1,0 +1,1 @@
+"""ASI's own prompts: skills in view, and their induction."""
