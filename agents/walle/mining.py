@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from agents.asking import ask
 from agents.prompts import fill
 from agents.protocol import Bench
 from agents.walle import replies
 from agents.walle.checking import BUILTINS, CODE_CHARS, MODULES
-from agents.walle.replies import Functions, Mined, MinedRule, Predictions, reader
+from agents.walle.replies import Functions, Mined, Predictions, reader
 from agents.walle.rules import Rule
 from agents.walle.settings import WalleSettings
 from agents.walle.transitions import RECENT, Key, Played, Taken, verb_of
@@ -126,23 +127,25 @@ async def mine(
     return said
 
 
-def drafts(verb: str, mined: Mined, known: Sequence[Rule], last: int) -> list[Rule]:
-    """The mined rules that are not known in these words yet, without code, numbered after ``last``."""
-    told = {rule.rule for rule in known}
-    new = {_condition(one): one for one in mined.rules if _condition(one) not in told}
+class Draft(NamedTuple):
+    """A new rule without code."""
+
+    rule: Rule
+    improves: str
+    """Name of the known rule that it puts better; empty where it puts none."""
+
+
+def drafts(verb: str, mined: Mined, known: Sequence[Rule], last: int) -> list[Draft]:
+    """The mined rules that are not known in these words yet, numbered after ``last``."""
+    told, names = {rule.rule for rule in known}, {rule.name for rule in known}
+    new = {words: one for one in mined.rules if (words := replies.words(one.rule)) not in told}
     return [
-        Rule(last + count, verb, condition, replies.words(one.check), "")
-        for count, (condition, one) in enumerate(list(new.items())[:RULES_PER_VERB], start=1)
+        Draft(
+            Rule(last + count, verb, words, replies.words(one.check), ""),
+            one.improves if one.improves in names else "",
+        )
+        for count, (words, one) in enumerate(list(new.items())[:RULES_PER_VERB], start=1)
     ]
-
-
-def _condition(mined: MinedRule) -> str:
-    return replies.words(mined.rule)
-
-
-def given_up(mined: Mined) -> frozenset[str]:
-    """Names of rules that mining found wrong or put into better words."""
-    return frozenset(mined.conflicting) | {one.improves for one in mined.rules}
 
 
 # --- code --------------------------------------------------------------------------------------

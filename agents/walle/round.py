@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agents.protocol import Bench
 from agents.walle import mining
@@ -35,9 +35,11 @@ class Mined:
 
     rules: tuple[Rule, ...] = ()
     """New ones, without code."""
-    given_up: frozenset[str] = frozenset()
-    """Names of known rules that it found wrong or put better."""
-    examples: Mapping[str, Case] | None = None
+    improves: Mapping[int, str] = field(default_factory=dict)
+    """A new rule's number -> the name of the known rule that it puts better."""
+    conflicting: frozenset[str] = frozenset()
+    """Names of known rules that it found wrong."""
+    examples: Mapping[str, Case] = field(default_factory=dict)
     """By verb, a failure that led to a new rule."""
 
 
@@ -104,17 +106,20 @@ async def _mined(
     """One request for each of the verbs that surprised most."""
     found = mining.cases(episodes)
     rules: list[Rule] = []
-    given_up: set[str] = set()
+    improves: dict[int, str] = {}
+    conflicting: set[str] = set()
     examples: dict[str, Case] = {}
     for verb in mining.to_mine(found, foreseen, settings):
         chance = generator("walle", task.id, episodes[-1].number, "mine", verb)
         chosen = mining.of_verb(verb, found, foreseen, settings.batch, chance)
         known = [rule for rule in book.rules if rule.verb == verb]
         said = await mining.mine(bench, verb, chosen, known, settings.miner_temp)
-        rules += mining.drafts(verb, said, known, book.last + len(rules))
-        given_up |= mining.given_up(said) & {rule.name for rule in known}
+        drafts = mining.drafts(verb, said, known, book.last + len(rules))
+        rules += [draft.rule for draft in drafts]
+        improves |= {draft.rule.number: draft.improves for draft in drafts if draft.improves}
+        conflicting |= {rule.name for rule in known if rule.name in said.conflicting}
         examples[verb] = next(case for case in chosen if mining.is_surprise(case, foreseen))
-    return Mined(tuple(rules), frozenset(given_up), examples)
+    return Mined(tuple(rules), improves, frozenset(conflicting), examples)
 
 
 async def _coded(mined: Mined, book: RuleBook, bench: Bench) -> tuple[list[Rule], list[Verdict]]:
@@ -122,7 +127,7 @@ async def _coded(mined: Mined, book: RuleBook, bench: Bench) -> tuple[list[Rule]
     if not mined.rules:
         return [], []
     verbs = {rule.verb for rule in mined.rules}
-    examples = {verb: case for verb, case in (mined.examples or {}).items() if verb in verbs}
+    examples = {verb: case for verb, case in mined.examples.items() if verb in verbs}
     written = await bench.stage("update", lambda: mining.code(bench, mined.rules, examples))
     good: list[Rule] = []
     unfit: list[Verdict] = []
@@ -149,8 +154,9 @@ def _settled(
     """The rules that stay, and a verdict for each new one and for each that goes."""
     seen = outcomes(episodes)
     faults = {rule.name: fault(found[rule.name], seen) for rule in (*book.rules, *new)}
-    waiting = [rule for rule in book.pool if rule.name not in mined.given_up]
-    good = [rule for rule in (*book.active, *waiting, *new) if not faults[rule.name]]
+    replaced = {mined.improves.get(rule.number) for rule in new if not faults[rule.name]}
+    gone = {*mined.conflicting, *replaced}
+    good = [rule for rule in (*book.rules, *new) if not faults[rule.name] and rule.name not in gone]
     chosen = select(good, found, seen.unforeseen, settings.max_rules, settings.max_pool)
     verdicts = [_verdict(rule, faults[rule.name], found[rule.name], seen) for rule in new]
     verdicts += [

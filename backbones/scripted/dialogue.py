@@ -14,6 +14,7 @@ _LIMIT = re.compile(r"at most (\d+) actions")
 _INSPECTED = re.compile(r"^Inspect\[(.*)\]\s*$", re.MULTILINE)
 _SAID = re.compile(r"^Action: (.*)", re.MULTILINE | re.DOTALL)
 _CORRECTION = "That reply could not be used"
+_NOT_SENT = "The action was not sent"
 _LAST_RULE = "write nothing after it: the environment answers."
 """The memory of any method stands behind it."""
 USUAL_LIMIT = 30
@@ -51,6 +52,10 @@ class Dialogue:
     steps_left: int
     inspects_left: int
     """Before the next action."""
+    held_back: frozenset[str] = frozenset()
+    """Actions that the method did not send, since the last one that it sent."""
+    objections: str = ""
+    """Why it did not, over the whole episode."""
 
 
 @dataclass
@@ -60,6 +65,8 @@ class _Hearing:
     exchanges: list[Exchange] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+    objections: list[str] = field(default_factory=list)
     steps: int = 0
     requests_since_action: int = 0
     is_corrected: bool = False
@@ -76,10 +83,14 @@ class _Hearing:
         if step := _STEP.match(text):
             self.exchanges.append(Exchange(self.said, text[step.end() :]))
             self.steps, self.requests_since_action = int(step[1]), 0
+            self.held_back = []
         elif names := _INSPECTED.search(self.said):
             self.asked += names[1].split(", ")
             self.requests_since_action += 1
             self.shown.append(text)
+        elif text.startswith(_NOT_SENT):
+            self.held_back.append(Exchange(self.said, text).action)
+            self.objections.append(text)
 
 
 def read_dialogue(messages: Sequence[Message]) -> Dialogue:
@@ -101,4 +112,6 @@ def read_dialogue(messages: Sequence[Message]) -> Dialogue:
         asked=frozenset(heard.asked),
         steps_left=(int(limit[1]) if limit else USUAL_LIMIT) - heard.steps,
         inspects_left=0 if heard.is_corrected else left,
+        held_back=frozenset(heard.held_back),
+        objections="\n".join(heard.objections),
     )

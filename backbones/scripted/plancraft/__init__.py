@@ -9,6 +9,7 @@
       reflecting  the learning plan                telling  sentences on what was seen
       drafting    lesson and source -> code        mistakes   code that misleads, on purpose
         knowledge facts -> Python source           lessons    what an episode taught
+      ruling      what failed -> rules, as words and code
     under all of them
       reading     text -> states and history       memory     source -> facts
       facts, grids

@@ -36,7 +36,7 @@ class Scene:
     inspects_left: int
     """Before the next action."""
     refused: frozenset[str]
-    """Actions that changed nothing, since something last changed."""
+    """Actions that changed nothing since something last changed, or that were not sent."""
 
 
 def read_scene(dialogue: Dialogue) -> Scene | None:
@@ -50,7 +50,10 @@ def read_scene(dialogue: Dialogue) -> Scene | None:
         events.append(Event(exchange.said, state, after))
         state = after or state
     seen = seen_in(first, events)
-    recalled = (*map(facts_in, (dialogue.known, *dialogue.shown)), stated_in(dialogue.known))
+    recalled = (
+        *map(facts_in, (dialogue.known, *dialogue.shown)),
+        *map(stated_in, (dialogue.known, dialogue.objections)),
+    )
     return Scene(
         target=target,
         state=state,
@@ -59,7 +62,7 @@ def read_scene(dialogue: Dialogue) -> Scene | None:
         index=dialogue.index,
         asked=dialogue.asked,
         inspects_left=dialogue.inspects_left,
-        refused=_refused(events),
+        refused=_refused(events) | dialogue.held_back,
     )
 
 
