@@ -3,8 +3,8 @@
 Taken over: the agent's action is imagined before it is sent, and code rules alone decide whether it would
 succeed; a vetoed action and the rule's feedback go back to the agent. A model predicts the outcome of
 real actions, and what it got wrong is mined for rules: conditions, in words and then as code, under which
-a verb fails. Rules with a false alarm go, and greedy maximum coverage chooses among the rest. Rules are
-not in the acting prompt.
+a verb fails; they are asked about that verb only. Rules with a false alarm go, and greedy maximum coverage
+chooses among the rest. Rules are not in the acting prompt.
 
 Changed for the online one-pass setting: rules are learned on the stream that is played, after every
 episode. The state is text (goal, observations, actions) instead of hand-written parsers' JSON. Predictions
@@ -32,7 +32,6 @@ from agents.walle import rules, transitions
 from agents.walle.judging import Objection, objections
 from agents.walle.mining import PROMPTS
 from agents.walle.round import learned
-from agents.walle.rules import active_code
 from agents.walle.settings import WalleSettings
 from knowledge_store.memory import diff
 from ocm.types import Files, MemoryUpdate, Trajectory, TurnKind, UpdateOutcome
@@ -46,10 +45,10 @@ class WalleAgent:
 
     async def act(self, view: View, bench: Bench) -> Decision:
         decision = await take_turn(view, bench)
-        active = active_code(view.memory)
-        if decision.kind is not TurnKind.ACTION or not active or self._has_insisted(view):
+        if decision.kind is not TurnKind.ACTION or self._has_insisted(view):
             return decision
         episode = transitions.so_far(view.observation, view.exchanges)
+        active = rules.read(view.memory).active
         found = await objections(bench, active, episode, transitions.action_text(decision.content))
         if not found:
             return decision

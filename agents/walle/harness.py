@@ -1,7 +1,8 @@
 """Rules at work, inside the sandbox only: plain Python that travels there as text.
 
-A rule is ``rule(state, action) -> (feedback, success, suggestion)``. Every rule has a namespace of its own
-and gets values of its own, so that none changes what another sees.
+A rule is ``rule(state, action) -> (feedback, success, suggestion)``, asked about actions of its own verb
+only. Every rule has a namespace of its own and gets values of its own, so that none changes what another
+sees.
 """
 
 import json
@@ -18,14 +19,14 @@ PROBLEM = 48
 
 def main(program: Mapping[str, Any], data: Any) -> Any:
     """To ``ask: veto`` the objections to one action, to ``ask: test`` one word for each rule."""
-    rules = [(name, _loaded(name, code)) for name, code in data["rules"]]
+    rules = [(name, verb, _loaded(name, code)) for name, verb, code in data["rules"]]
     if data["ask"] == "veto":
         (episode,) = data["episodes"]
         given = (episode, len(episode["steps"]), data["action"])
-        answers = [(name, _answer(rule, *given)) for name, rule in rules]
+        answers = [(name, _answer(rule, verb, *given)) for name, verb, rule in rules]
         objections = [[name, *answer[1:]] for name, answer in answers if answer[0] == "veto"]
         return [[name, _short(feedback), _short(advice)] for name, feedback, advice in objections[:TOLD]]
-    return [_tested(rule, data["episodes"]) for _, rule in rules]
+    return [_tested(rule, verb, data["episodes"]) for _, verb, rule in rules]
 
 
 def _loaded(name: str, code: str) -> Any:
@@ -38,25 +39,28 @@ def _loaded(name: str, code: str) -> Any:
     return space.get("rule", "no function rule")
 
 
-def _tested(rule: Any, episodes: Any) -> str:
+def _tested(rule: Any, verb: str, episodes: Any) -> str:
     """One bit per transition in hexadecimal, set where the rule objects; or ``!`` and what it raised."""
     bits = "1"
     for episode in episodes:
         for index, (action, _, asked) in enumerate(episode["steps"]):
             if asked:
-                word, *rest = _answer(rule, episode, index, action)
+                word, *rest = _answer(rule, verb, episode, index, action)
                 if word == "problem":
                     return f"!{rest[0]}"
                 bits += "1" if word == "veto" else "0"
     return f"{int(bits, 2):x}"
 
 
-def _answer(rule: Callable[..., Any] | str, episode: Any, step: int, action: str) -> tuple[str, ...]:
+def _answer(rule: Callable[..., Any] | str, verb: str, episode: Any, step: int, raw: str) -> tuple[str, ...]:
     """``("pass",)``, ``("veto", feedback, suggestion)`` or ``("problem", what)``."""
     if isinstance(rule, str):
         return ("problem", rule)
+    action = _action(raw)
+    if action["verb"] != verb:
+        return ("pass",)
     try:
-        feedback, success, suggestion = _parts(rule(_state(episode, step), _action(action)))
+        feedback, success, suggestion = _parts(rule(_state(episode, step), action))
         return ("pass",) if success else ("veto", str(feedback or ""), str(suggestion or ""))
     except Exception as error:  # noqa: BLE001 -- the code may raise anything
         return ("problem", _problem(error))

@@ -11,7 +11,7 @@ from agents.execution import Ran, run
 from agents.protocol import Bench
 from agents.walle import harness
 from agents.walle.rules import Rule
-from agents.walle.transitions import Key, Played, without
+from agents.walle.transitions import Key, Played, verb_of, without
 
 STEPS_AT_ONCE = 50
 """Steps of one episode that go into one execution."""
@@ -40,17 +40,18 @@ class Tested:
     """What it raised, or why it could not be executed; then ``vetoed`` says nothing."""
 
 
-async def objections(
-    bench: Bench, rules: Sequence[tuple[str, str]], episode: Played, action: str
-) -> list[Objection]:
-    """What rules, by name and code, have against an action: at most three objections.
+async def objections(bench: Bench, rules: Sequence[Rule], episode: Played, action: str) -> list[Objection]:
+    """What rules have against an action of their verb: at most three objections.
 
     A rule that raises has none; where the rules cannot be executed to the end, there is none at all.
     """
-    data = {"ask": "veto", "rules": rules, "episodes": [_told(episode)], "action": action}
+    asked = [rule for rule in rules if rule.verb == verb_of(action)]
+    if not asked:
+        return []
+    data = {"ask": "veto", "rules": _written(asked), "episodes": [_told(episode)], "action": action}
     ran = await run(bench, "rules.py", "", harness, data)
     said = ran.value if isinstance(ran.value, list) else []
-    names = {name for name, _ in rules}
+    names = {rule.name for rule in asked}
     return [Objection(*map(_text, one)) for one in said[: harness.TOLD] if _is_objection(one, names)]
 
 
@@ -78,7 +79,7 @@ async def _asked(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]
     keys = [key for played in episodes for key in played.transitions()]
     data = {
         "ask": "test",
-        "rules": [(rule.name, rule.code) for rule in rules],
+        "rules": _written(rules),
         "episodes": list(map(_told, episodes)),
     }
     ran = await run(bench, "rules.py", "", harness, data)
@@ -156,6 +157,10 @@ def _groups(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
 def _weight(value: Any) -> int:
     """Characters of a value in the executed text."""
     return len(repr(json.dumps(value)))
+
+
+def _written(rules: Sequence[Rule]) -> list[tuple[str, str, str]]:
+    return [(rule.name, rule.verb, rule.code) for rule in rules]
 
 
 def _told(played: Played) -> Mapping[str, Any]:

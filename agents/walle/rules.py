@@ -85,9 +85,3 @@ def _told(rule: Rule) -> dict[str, object]:
 
 def _code(folder: str, rules: Sequence[Rule]) -> dict[str, str]:
     return {f"{folder}{rule.name}.py": rule.code for rule in rules}
-
-
-def active_code(memory: Files) -> list[tuple[str, str]]:
-    """Name and code of the rules that hold actions back, by name."""
-    paths = sorted(path for path in memory if path.startswith(ACTIVE))
-    return [(path.removeprefix(ACTIVE).removesuffix(".py"), memory[path]) for path in paths]
