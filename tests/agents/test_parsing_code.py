@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.parsing import CUT_OFF, CodeReply, UnreadableReply, parse_code
+from agents.parsing import CUT_OFF, CodeReply, UnreadableReply, fenced_blocks, parse_code
 
 A = "class A:\n    pass"
 P = '"""Teach."""\nfrom objects import A\nassert A()'
@@ -244,3 +244,16 @@ def test_hostile_replies_are_read_in_linear_time(text: str) -> None:
     with suppress(UnreadableReply):
         parse_code(text)
     assert time.process_time() - started < 0.5
+
+
+def test_fenced_blocks_need_no_path() -> None:
+    text = "Here:\n```python\na = 1\n```\nthen\n```text\nlook\n\nwin\n```\n```\n\n```\n"
+    assert fenced_blocks(text) == ("a = 1\n", "look\n\nwin\n")
+
+
+@pytest.mark.parametrize("text", ["", "prose", "```python\na = 1\n", "<think>```\na\n```"])
+def test_blocks_that_are_missing_or_open_are_unreadable(text: str) -> None:
+    with pytest.raises(UnreadableReply):
+        fenced_blocks(text)
+    with pytest.raises(UnreadableReply, match="cut off"):
+        fenced_blocks("```\na\n```", "length")
