@@ -78,7 +78,8 @@ async def predict(bench: Bench, chosen: Sequence[Case]) -> dict[Key, bool]:
         lambda said: any(one.number in numbered for one in said.predictions),
         "no prediction has the number of an action",
     )
-    messages = _messages("predict", episodes=_shown(chosen, with_outcome=False))
+    shown = _shown(chosen, with_outcome=False)
+    messages = _messages(fill(PROMPTS, "predict_system"), fill(PROMPTS, "predict_user", episodes=shown))
     said, _ = await ask(bench, "predict", messages, read, replies.PREDICTIONS, 0.0)
     return {numbered[one.number].key: one.success for one in said.predictions if one.number in numbered}
 
@@ -116,13 +117,15 @@ async def mine(
         UnreadableReply: two replies in a row held no rules.
     """
     read = reader(Mined, lambda said: True, "")
-    messages = _messages(
-        "mine",
+    user = fill(
+        PROMPTS,
+        "mine_user",
         verb=verb,
         most=RULES_PER_VERB,
         known="\n".join(f"- `{rule.name}`: {rule.rule}" for rule in known) or "Nothing yet.",
         episodes=_shown(chosen, with_outcome=True),
     )
+    messages = _messages(fill(PROMPTS, "mine_system", recent=RECENT), user)
     said, _ = await ask(bench, "mine", messages, read, replies.MINED, temperature)
     return said
 
@@ -172,12 +175,16 @@ async def code(bench: Bench, rules: Sequence[Rule], examples: Mapping[str, Case]
         f"[{place}] verb `{rule.verb}`: {rule.rule}\n    check: {rule.check or 'as you see fit'}"
         for place, rule in zip(places, rules, strict=True)
     ]
-    messages = _messages(
-        "code",
-        {"modules": ", ".join(sorted(MODULES)), "names": " ".join(sorted(BUILTINS)), "most": CODE_CHARS},
-        rules="\n".join(told),
-        examples=_shown(list(examples.values()), with_outcome=True),
+    system = fill(
+        PROMPTS,
+        "code_system",
+        recent=RECENT,
+        modules=", ".join(sorted(MODULES)),
+        names=" ".join(sorted(BUILTINS)),
+        most=CODE_CHARS,
     )
+    shown = _shown(list(examples.values()), with_outcome=True)
+    messages = _messages(system, fill(PROMPTS, "code_user", rules="\n".join(told), examples=shown))
     said, _ = await ask(bench, "code", messages, read, replies.FUNCTIONS, 0.0)
     return {one.number: replies.unfenced(one.code) for one in said.functions if one.number in places}
 
@@ -185,11 +192,8 @@ async def code(bench: Bench, rules: Sequence[Rule], examples: Mapping[str, Case]
 # --- prompts -----------------------------------------------------------------------------------
 
 
-def _messages(
-    name: str, system: Mapping[str, object] | None = None, /, **user: object
-) -> tuple[Message, ...]:
-    asked = fill(PROMPTS, f"{name}_system", **{"recent": RECENT, **(system or {})})
-    return Message("system", asked), Message("user", fill(PROMPTS, f"{name}_user", **user))
+def _messages(system: str, user: str) -> tuple[Message, Message]:
+    return Message("system", system), Message("user", user)
 
 
 def _shown(chosen: Sequence[Case], *, with_outcome: bool) -> str:
