@@ -14,8 +14,10 @@ from envs.plancraft.environment import PlancraftEnvironment
 from envs.protocol import Environment
 from knowledge_store.index import level0
 from knowledge_store.memory import apply
+from knowledge_store.sandbox import Sandbox
 from ocm.spec import ScriptedBackbone
 from ocm.types import ChainKey, Episode, Files, Message, Observation, Request, Step, TaskRef, Verdict
+from tasks.bench import Verifier
 from tasks.episode import Setting, play_episode
 
 OCM_PROMPTS = "agents.ocm.prompts"
@@ -68,6 +70,16 @@ class Yes:
         return tuple(Verdict(path, True, "ok") for path in procedures)
 
 
+class Boxed:
+    """A verifier that executes in a sandbox of this process."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
+        return self._sandbox.verify(objects, procedures)
+
+
 class Table:
     """A lease on an environment of this process."""
 
@@ -106,13 +118,19 @@ def play_tasks(
     *,
     seed: int = 0,
     error_rate: float = 0.0,
+    verifier: Verifier | None = None,
 ) -> tuple[list[Episode], dict[str, str]]:
     """A chain over these tasks: its episodes, and the memory in the end."""
-    return asyncio.run(_play(environment, tasks, method, seed, error_rate))
+    return asyncio.run(_play(environment, tasks, method, seed, error_rate, verifier or Yes()))
 
 
 async def _play(
-    environment: Environment, tasks: Sequence[TaskRef], method: str, seed: int, error_rate: float
+    environment: Environment,
+    tasks: Sequence[TaskRef],
+    method: str,
+    seed: int,
+    error_rate: float,
+    verifier: Verifier,
 ) -> tuple[list[Episode], dict[str, str]]:
     key = ChainKey(method, "ocm", {}, environment.name, {}, "", "benchmark", "scripted", {}, seed, "")
     setting = Setting(
@@ -121,7 +139,7 @@ async def _play(
         key=key,
         agent=registry.create(method, {}),
         backbone=ScriptedBackboneClient(ScriptedBackbone(error_rate=error_rate)),
-        verifier=Yes(),
+        verifier=verifier,
         lease=lambda: Table(environment),
         rules=environment.rules,
         step_limit=environment.step_limit,
