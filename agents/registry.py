@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from agents.asi.agent import AsiAgent
 from agents.asi.settings import AsiSettings
+from agents.awm.agent import AwmAgent
+from agents.awm.settings import AwmSettings
 from agents.ocm.agent import OcmAgent
 from agents.ocm.settings import OcmSettings
 from agents.prompts import SHARED, prompts_hash
@@ -67,6 +69,15 @@ METHODS: Mapping[str, Method] = {
             ReflexionSettings,
             ReflexionAgent,
             prompts=(SHARED, "agents.reflexion.prompts"),
+        ),
+        Method(
+            "awm",
+            "awm",
+            "Workflows in words, induced from successes",
+            "arXiv 2409.07429",
+            AwmSettings,
+            AwmAgent,
+            prompts=(SHARED, "agents.awm.prompts"),
         ),
         Method(
             "asi",

@@ -6,6 +6,8 @@ Reflexion do with long trajectories.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ocm.types import EndReason, Trajectory, Turn, TurnKind, Validity
 
 OBSERVATION_CHARS = 2_000
@@ -46,6 +48,19 @@ def render(trajectory: Trajectory, limit: int = TRAJECTORY_CHARS) -> str:
             f"    outcome: {_VALIDITY[step.validity]}\n{_cut(step.observation, OBSERVATION_CHARS)}"
         )
     return "\n".join(_without_middle(entries, limit))
+
+
+def without_invalid_steps(trajectory: Trajectory) -> Trajectory:
+    """What led forward: its valid steps, counted anew, and the turns that led to them."""
+    kept = [
+        number for number, step in enumerate(trajectory.steps, start=1) if step.validity is Validity.VALID
+    ]
+    place = {number: new for new, number in enumerate(kept, start=1)}
+    return replace(
+        trajectory,
+        steps=tuple(trajectory.steps[number - 1] for number in kept),
+        turns=tuple(replace(turn, step=place[turn.step]) for turn in trajectory.turns if turn.step in place),
+    )
 
 
 def _thoughts(turns: tuple[Turn, ...]) -> dict[int, str]:

@@ -3,12 +3,14 @@
 The more special kinds of request come first: the first that knows a request answers it.
 """
 
-from backbones.scripted.methods import acting, ocm, reflexion, walle
+from backbones.scripted.methods import acting, asi, awm, ocm, reflexion, walle
 from backbones.scripted.methods.answer import Answer
 
 ANSWERS: tuple[Answer, ...] = (
     *ocm.ANSWERS,
     *reflexion.ANSWERS,
     *walle.ANSWERS,
+    *awm.ANSWERS,
+    *asi.ANSWERS,
     *acting.ANSWERS,
 )

@@ -1,0 +1,1 @@
+"""AWM: workflows from successes, in words."""
