@@ -7,6 +7,7 @@ import builtins
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from textwrap import indent
 
 from agents.asi.library import skill_path
 from agents.asi.settings import AsiSettings
@@ -70,7 +71,8 @@ async def induce(
 
 
 def _entry(skill: Function) -> str:
-    return f"{skill.signature}\n{skill.docstring}".rstrip()
+    """A known skill without its body."""
+    return f'def {skill.signature}:\n    """{indent(skill.docstring, "    ").strip()}"""'
 
 
 def cleaned(trajectory: Trajectory) -> Trajectory:

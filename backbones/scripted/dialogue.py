@@ -13,6 +13,8 @@ _STEP = re.compile(r"Observation \(after action (\d+) of \d+\):\s*")
 _LIMIT = re.compile(r"at most (\d+) actions")
 _INSPECTED = re.compile(r"^Inspect\[(.*)\]\s*$", re.MULTILINE)
 _SAID = re.compile(r"^Action: (.*)", re.MULTILINE | re.DOTALL)
+_TAKEN = re.compile(r"^> (.*)\n", re.MULTILINE)
+"""An action within the report of a program."""
 _CORRECTION = "That reply could not be used"
 _NOT_SENT = "The action was not sent"
 _LAST_RULE = "write nothing after it: the environment answers."
@@ -81,7 +83,7 @@ class _Hearing:
         if self.is_corrected:
             return
         if step := _STEP.match(text):
-            self.exchanges.append(Exchange(self.said, text[step.end() :]))
+            self.exchanges += _exchanges(self.said, text[step.end() :])
             self.steps, self.requests_since_action = int(step[1]), 0
             self.held_back = []
         elif names := _INSPECTED.search(self.said):
@@ -91,6 +93,15 @@ class _Hearing:
         elif text.startswith(_NOT_SENT):
             self.held_back.append(Exchange(self.said, text).action)
             self.objections.append(text)
+
+
+def _exchanges(said: str, observation: str) -> list[Exchange]:
+    """One exchange; of a program, one for each of its actions whose observation is shown whole."""
+    if not observation.startswith("> "):
+        return [Exchange(said, observation)]
+    _, *parts = _TAKEN.split(observation)
+    taken = zip(parts[::2], parts[1::2], strict=True)
+    return [Exchange(f"Action: {action}", seen) for action, seen in taken if not seen.rstrip().endswith("…")]
 
 
 def read_dialogue(messages: Sequence[Message]) -> Dialogue:
