@@ -129,8 +129,8 @@ def _workflow(block: Sequence[str]) -> Workflow:
 
 def _step(text: str) -> str:
     """A step on one line; empty where it has no action, or nothing but one."""
-    parts = [_bare(part, _LABEL) for part in _ARROW.split(text)]
-    return " -> ".join(filter(None, parts)) if len(parts) > 1 and parts[-1] else ""
+    *seen, action = (_bare(part, _LABEL) for part in _ARROW.split(text))
+    return " -> ".join([*filter(None, seen), action]) if any(seen) and action else ""
 
 
 def _bare(text: str, label: re.Pattern[str] | None = None) -> str:
