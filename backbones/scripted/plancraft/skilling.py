@@ -8,26 +8,30 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from backbones.scripted.dialogue import Dialogue
+from backbones.scripted.names import kind
 from backbones.scripted.plancraft import playing
 from backbones.scripted.plancraft.facts import Facts, Made
-from backbones.scripted.plancraft.grids import CELLS, needs, placements
+from backbones.scripted.plancraft.grids import CELLS, cells, needs, placements, shape_of
 from backbones.scripted.plancraft.planning import Job, Planner
 from backbones.scripted.plancraft.reading import OUTPUT, STORES, Command, State, command_in, state_in
 from backbones.scripted.plancraft.sentences import sentences
 from backbones.scripted.player import Move
 from backbones.scripted.report import Report
 
-_SKILL = re.compile(r'def (craft_\w+)\(times\):\n\s+"""[^"]*?[Tt]he grid \'([^\'\n]+)\' gives')
-_TEMPLATE = '''def {name}(times):
-    """Craft {item} in an empty grid: place what it takes, then take what comes of it.
+_SKILL = re.compile(
+    r'def (craft_\w+)\(items, times\):\n\s+"""[^"]*?[Tt]he grid \'([^\'\n]+)\' gives \d+ ([\w:]+)'
+)
+_TEMPLATE = '''def {name}(items, times):
+    """Craft a {kind} in an empty grid: place what it takes, then take what comes of it.
 
     {fact}.
-    times: how often; the stacks must hold enough. Example: {name}(1)
+    items: what to place instead of {items} there; times: how often, at most what the stacks hold.
+    Example: {name}({items}, 1)
     """
     cells = {cells}
-    for cell, item in cells.items():
+    for cell, number in cells.items():
         lines = last_observation().split("- ")
-        stacks = [line.split() for line in lines if line.startswith(f"{{item}} [I")]
+        stacks = [line.split() for line in lines if line.startswith(f"{{items[number]}} [I")]
         source = max(stacks, key=lambda stack: int(stack[3]))[1]
         act(f"move: from {{source}} to [{{cell}}] with quantity {{times}}")
     for _ in range(times):
@@ -35,6 +39,17 @@ _TEMPLATE = '''def {name}(times):
         free = next(slot for slot in range(1, 37) if f"[I{{slot}}]" not in seen)
         act(f"move: from [0] to [I{{free}}] with quantity {amount}")
 '''
+TOO_MANY = 64
+"""More than any grid gives."""
+
+
+class Skill(NamedTuple):
+    """A skill as the memory shows it."""
+
+    name: str
+    shape: str
+    kind: str
+    """Of the product that it was written for."""
 
 
 class Craft(NamedTuple):
@@ -55,9 +70,24 @@ class Doing(NamedTuple):
     after: State
 
 
-def skills_in(text: str) -> dict[str, str]:
-    """Pattern -> name, for the skills that craft in a text."""
-    return {pattern: name for name, pattern in _SKILL.findall(text)}
+def skills_in(text: str) -> list[Skill]:
+    """The skills that craft in a text."""
+    return [Skill(name, shape_of(pattern), kind(item)) for name, pattern, item in _SKILL.findall(text)]
+
+
+def _fitting(skills: Sequence[Skill], pattern: str, product: str) -> Skill | None:
+    """A skill that lays out such a pattern, rather one for things of this kind."""
+    fitting = [skill for skill in skills if skill.shape == shape_of(pattern)]
+    return max(fitting, key=lambda skill: skill.kind == kind(product), default=None)
+
+
+def _call(skill: Skill, pattern: str, times: int) -> str:
+    return f"{skill.name}({_items(pattern)}, {times})"
+
+
+def _items(pattern: str) -> list[str]:
+    """The different items of a pattern, in the order of its shape's letters."""
+    return list(dict.fromkeys(item for _, _, item in cells(pattern)))
 
 
 # --- learning ----------------------------------------------------------------------------------
@@ -71,38 +101,44 @@ def induce(report: Report, wrong: bool) -> tuple[list[str], list[str]]:
         wrong: whether the skills are to ask for more than the grid gives.
     """
     known = skills_in(report.known)
-    skills: dict[str, str] = {}
+    sources = []
     lines = []
     rest = _doings(report)
     while rest:
         craft = _craft(rest)
-        name = craft and (known.get(craft.pattern) or f"craft_{craft.made.item}")
-        if not craft or not name or _is_taken(name, craft, known, report):
+        skill = craft and _fitting(known, craft.pattern, craft.made.item)
+        if craft and (skill is None or skill.kind != kind(craft.made.item)):
+            skill = _new(craft, known) or skill
+            if skill and skill not in known:
+                known.append(skill)
+                sources.append(_source(skill, craft, wrong))
+        if craft and skill:
+            lines.append(_call(skill, craft.pattern, craft.times))
+            rest = rest[craft.steps :]
+        else:
             lines.append(rest.pop(0).action)
-            continue
-        if craft.pattern not in known:
-            known[craft.pattern] = name
-            skills[name] = _source(name, craft, wrong)
-        lines.append(f"{name}({craft.times})")
-        rest = rest[craft.steps :]
-    return list(skills.values()), lines
+    return sources, lines
 
 
-def _is_taken(name: str, craft: Craft, known: dict[str, str], report: Report) -> bool:
-    """Whether a skill of this name crafts otherwise, or the name cannot be one."""
-    other = name in known.values() or report.index.has(name)
-    return craft.pattern not in known and (other or not name.isidentifier())
+def _new(craft: Craft, known: Sequence[Skill]) -> Skill | None:
+    """A skill for this craft; None where its name is taken or cannot be one."""
+    word = kind(craft.made.item)
+    name = f"craft_{word}"
+    taken = any(skill.name == name for skill in known)
+    return Skill(name, shape_of(craft.pattern), word) if name.isidentifier() and not taken else None
 
 
-def _source(name: str, craft: Craft, wrong: bool) -> str:
+def _source(skill: Skill, craft: Craft, wrong: bool) -> str:
     (fact,) = sentences(Facts({craft.pattern: craft.made}))
-    cells = ", ".join(f'"{cell}": "{item}"' for cell, item in placements(craft.pattern)[0].items())
+    items = _items(craft.pattern)
+    numbered = (f'"{cell}": {items.index(item)}' for cell, item in placements(craft.pattern)[0].items())
     return _TEMPLATE.format(
-        name=name,
-        item=craft.made.item,
+        name=skill.name,
+        kind=skill.kind,
         fact=fact,
-        cells=f"{{{cells}}}",
-        amount=craft.made.amount + wrong,
+        items=items,
+        cells=f"{{{', '.join(numbered)}}}",
+        amount=TOO_MANY if wrong else craft.made.amount,
     )
 
 
@@ -149,12 +185,15 @@ def decide(dialogue: Dialogue, seed: int) -> Move:
     assert scene is not None, "asked only where goal and inventory are shown"
     move = playing.decide(scene, seed)
     plan = Planner(scene.book, scene.state.stock).best(scene.target)
-    name = plan and skills_in(dialogue.known).get(plan.jobs[0].way.pattern)
-    if not plan or not name or scene.state.grid or scene.state.output:
+    if plan is None or scene.state.grid or scene.state.output:
         return move
-    times = _times(scene.state, plan.jobs[0])
-    fits = len(placements(plan.jobs[0].way.pattern)[0]) + times <= scene.steps_left
-    return Move(move.thought, f"{name}({times})") if fits else move
+    job = plan.jobs[0]
+    pattern = job.way.pattern
+    skill = _fitting(skills_in(dialogue.known), pattern, job.way.product) if pattern else None
+    times = _times(scene.state, job)
+    if skill is None or len(cells(pattern)) + times > scene.steps_left:
+        return move
+    return Move(move.thought, _call(skill, pattern, times))
 
 
 def _times(state: State, job: Job) -> int:
