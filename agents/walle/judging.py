@@ -32,7 +32,7 @@ class Objection:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Effect:
     """What a rule does with what was seen."""
 
     vetoed: frozenset[Key] = frozenset()
@@ -51,30 +51,35 @@ async def objections(bench: Bench, rules: Sequence[Rule], episode: Played, actio
     data = {"ask": "veto", "rules": _written(asked), "episodes": [_told(episode)], "action": action}
     ran = await run(bench, "rules.py", "", harness, data)
     said = ran.value if isinstance(ran.value, list) else []
-    names = {rule.name for rule in asked}
-    return [Objection(*map(_text, one)) for one in said[: harness.TOLD] if _is_objection(one, names)]
+    words = {rule.name: rule.rule for rule in asked}
+    return [_objection(words, *one) for one in said[: harness.TOLD] if _is_objection(one, words)]
 
 
-def _is_objection(value: Any, names: set[str]) -> bool:
+def _is_objection(value: Any, words: Mapping[str, str]) -> bool:
     is_texts = isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value)
-    return is_texts and value[0] in names
+    return is_texts and value[0] in words
+
+
+def _objection(words: Mapping[str, str], name: str, feedback: str, suggestion: str) -> Objection:
+    """A rule that gives no reason is told in its own words."""
+    return Objection(name, _text(feedback) or words[name], _text(suggestion))
 
 
 def _text(text: str) -> str:
     return text[: harness.WORDS].encode("utf-8", "replace").decode("utf-8")
 
 
-async def tested(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Tested]:
+async def tested(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Effect]:
     """Every rule's name with what it does with every transition of the episodes."""
-    found = {rule.name: Tested() for rule in rules}
+    found = {rule.name: Effect() for rule in rules}
     for batch in _batches(episodes):
         for group in _groups([rule for rule in rules if not found[rule.name].problem]):
             for name, tested in (await _asked(bench, group, batch)).items():
-                found[name] = Tested(found[name].vetoed | tested.vetoed, tested.problem)
+                found[name] = Effect(found[name].vetoed | tested.vetoed, tested.problem)
     return found
 
 
-async def _asked(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Tested]:
+async def _asked(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Effect]:
     """One execution; where it fails, one for each rule, to know which is to blame."""
     keys = [key for played in episodes for key in played.transitions()]
     data = {
@@ -87,12 +92,12 @@ async def _asked(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]
     if answers is not None:
         return {rule.name: answer for rule, answer in zip(rules, answers, strict=True)}
     if len(rules) == 1:
-        return {rules[0].name: Tested(problem=ran.problem or "its answers are unreadable")}
+        return {rules[0].name: Effect(problem=ran.problem or "its answers are unreadable")}
     alone = [await _asked(bench, [rule], episodes) for rule in rules]
     return {name: answer for each in alone for name, answer in each.items()}
 
 
-def _answers(ran: Ran, keys: Sequence[Key], rules: int) -> list[Tested] | None:
+def _answers(ran: Ran, keys: Sequence[Key], rules: int) -> list[Effect] | None:
     """One answer per rule; None where what came out of the sandbox is not that."""
     said = ran.value
     if not isinstance(said, list) or len(said) != rules:
@@ -101,18 +106,18 @@ def _answers(ran: Ran, keys: Sequence[Key], rules: int) -> list[Tested] | None:
     return [answer for answer in answers if answer] if all(answers) else None
 
 
-def _answer(said: Any, keys: Sequence[Key]) -> Tested | None:
+def _answer(said: Any, keys: Sequence[Key]) -> Effect | None:
     if not isinstance(said, str):
         return None
     if said.startswith("!"):
-        return Tested(problem=_text(said[1:]) or "it raised something")
+        return Effect(problem=_text(said[1:]) or "it raised something")
     try:
         bits = f"{int(said, 16):b}"
     except ValueError:
         return None
     if len(bits) != len(keys) + 1:
         return None
-    return Tested(frozenset(key for key, bit in zip(keys, bits[1:], strict=True) if bit == "1"))
+    return Effect(frozenset(key for key, bit in zip(keys, bits[1:], strict=True) if bit == "1"))
 
 
 # --- what fits into one execution --------------------------------------------------------------

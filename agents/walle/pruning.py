@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.walle.judging import Tested
+from agents.walle.judging import Effect
 from agents.walle.rules import Rule
 from agents.walle.transitions import Key, Played
 
@@ -33,7 +33,7 @@ def outcomes(episodes: Sequence[Played]) -> Outcomes:
     )
 
 
-def fault(tested: Tested, seen: Outcomes) -> str:
+def fault(tested: Effect, seen: Outcomes) -> str:
     """Why a rule is no rule: it raised, or held back what was carried out. Empty where it did neither."""
     if tested.problem:
         return tested.problem
@@ -54,7 +54,7 @@ class Selection:
 
 def select(
     rules: Collection[Rule],
-    tested: Mapping[str, Tested],
+    tested: Mapping[str, Effect],
     unforeseen: frozenset[Key],
     max_rules: int,
     max_pool: int,
@@ -81,7 +81,7 @@ def select(
     return Selection(tuple(_by_number(active)), tuple(_by_number(pool)))
 
 
-def _gain(rule: Rule, tested: Mapping[str, Tested], uncovered: set[Key]) -> int:
+def _gain(rule: Rule, tested: Mapping[str, Effect], uncovered: set[Key]) -> int:
     return len(tested[rule.name].vetoed & uncovered)
 
 

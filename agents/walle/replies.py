@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -58,7 +59,7 @@ def reader(shape: type[Shape], fits: Callable[[Shape], bool], unfit: str) -> Cal
 
     def read(reply: Reply) -> Shape:
         try:
-            value = shape.model_validate(parse_json(reply.text, reply.finish_reason))
+            value = shape.model_validate(_writable(parse_json(reply.text, reply.finish_reason)))
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or "the whole"
@@ -70,9 +71,14 @@ def reader(shape: type[Shape], fits: Callable[[Shape], bool], unfit: str) -> Cal
     return read
 
 
+def _writable(value: Any) -> Any:
+    """The value without halves of surrogate pairs, which no file can hold."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
 def words(text: str) -> str:
-    """A model's sentence as a memory can hold it: one line, bounded, no half of a surrogate pair."""
-    return " ".join(text.split())[:WORDS].encode("utf-8", "replace").decode("utf-8")
+    """A model's sentence as a memory keeps it: one line, bounded."""
+    return " ".join(text.split())[:WORDS]
 
 
 def unfenced(code: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from agents.protocol import Bench
 from agents.walle import mining
 from agents.walle.checking import Unfit, checked, same
-from agents.walle.judging import Tested, tested
+from agents.walle.judging import Effect, tested
 from agents.walle.mining import Case
 from agents.walle.pruning import Outcomes, fault, outcomes, select
 from agents.walle.rules import ACTIVE, Rule, RuleBook
@@ -70,7 +70,7 @@ async def learned(
     return _settled(book, new, mined, {**kept, **fresh}, unfit, episodes, settings)
 
 
-def _foreseen(book: RuleBook, kept: Mapping[str, Tested], seen: Outcomes) -> frozenset[Key]:
+def _foreseen(book: RuleBook, kept: Mapping[str, Effect], seen: Outcomes) -> frozenset[Key]:
     """What the active rules hold back, those apart that have turned out to be wrong."""
     good = [kept[rule.name] for rule in book.active if not fault(kept[rule.name], seen)]
     return frozenset(key for one in good for key in one.vetoed)
@@ -146,7 +146,7 @@ def _settled(
     book: RuleBook,
     new: Sequence[Rule],
     mined: Mined,
-    found: Mapping[str, Tested],
+    found: Mapping[str, Effect],
     unfit: Sequence[Verdict],
     episodes: Sequence[Played],
     settings: WalleSettings,
@@ -171,7 +171,7 @@ def _settled(
     )
 
 
-def _verdict(rule: Rule, problem: str, found: Tested, seen: Outcomes) -> Verdict:
+def _verdict(rule: Rule, problem: str, found: Effect, seen: Outcomes) -> Verdict:
     path = _path(rule)
     if found.problem:
         return Verdict(path, False, "exception", f"{path}: {problem}")
