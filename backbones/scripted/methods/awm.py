@@ -19,6 +19,8 @@ _LONGEST = re.compile(r"to (\d+) steps")
 _BLOCK = re.compile(r"^## ", re.MULTILINE)
 ROOM = 3_500
 """Characters of a workflow that was merged: less than what is kept of one."""
+LAST = 8
+"""Actions before a success that a workflow holds where there is no routine to tell."""
 NONE = "NO WORKFLOWS"
 
 
@@ -55,11 +57,12 @@ def _what(way: Way) -> str:
 
 
 def _as_played(report: Report) -> list[str]:
-    """The beginning of the episode itself, where there is no routine to tell."""
-    goal = " ".join(report.goal.split())
-    lines = [line for line in report.lines if line.valid and line.action][:8]
-    steps = (f"{_brief(line.observation)} -> it leads on -> {line.action}" for line in lines)
-    is_new = len(lines) > 1 and f"- {goal}:" not in report.known
+    """The end of the episode itself, where there is no routine to tell."""
+    goal = " ".join(report.goal.split()).rstrip(".")
+    seen = [report.first, *(line.observation for line in report.lines)]
+    pairs = [(before, line.action) for before, line in zip(seen, report.lines, strict=False) if line.action]
+    steps = (f"{_brief(before)} -> it leads on -> {action}" for before, action in pairs[-LAST:])
+    is_new = len(pairs) > 1 and f"- {goal}:" not in report.known
     return [_block(goal, "the task is like this one", steps)] if is_new else []
 
 
