@@ -15,6 +15,8 @@ from agents.awm.agent import AwmAgent
 from agents.awm.settings import AwmSettings
 from agents.ocm.agent import OcmAgent
 from agents.ocm.settings import OcmSettings
+from agents.poeworld.agent import PoeWorldAgent
+from agents.poeworld.settings import PoeWorldSettings
 from agents.prompts import SHARED, prompts_hash
 from agents.protocol import Agent
 from agents.react.agent import ReactAgent, ReactSettings
@@ -87,6 +89,15 @@ METHODS: Mapping[str, Method] = {
             AsiSettings,
             AsiAgent,
             prompts=(SHARED, "agents.asi.prompts"),
+        ),
+        Method(
+            "poeworld",
+            "poeworld",
+            "Weighted small experts foresee what actions do, and choose among proposals",
+            "arXiv 2505.10819",
+            PoeWorldSettings,
+            PoeWorldAgent,
+            prompts=(SHARED, "agents.poeworld.prompts"),
         ),
         Method(
             "walle",

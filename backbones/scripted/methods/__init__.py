@@ -3,7 +3,7 @@
 The more special kinds of request come first: the first that knows a request answers it.
 """
 
-from backbones.scripted.methods import acting, asi, awm, ocm, reflexion, walle
+from backbones.scripted.methods import acting, asi, awm, ocm, poeworld, reflexion, walle
 from backbones.scripted.methods.answer import Answer
 
 ANSWERS: tuple[Answer, ...] = (
@@ -12,5 +12,6 @@ ANSWERS: tuple[Answer, ...] = (
     *walle.ANSWERS,
     *awm.ANSWERS,
     *asi.ANSWERS,
+    *poeworld.ANSWERS,
     *acting.ANSWERS,
 )

@@ -1,0 +1,1 @@
+"""The prompts of PoE-World, in our own words."""
