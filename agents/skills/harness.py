@@ -56,6 +56,8 @@ def main(program: dict[str, Any], data: Mapping[str, Any]) -> str | None:
         for name, function in shared.items():
             room.setdefault(name, function)
     name, arguments, named = data["call"]
+    if name not in program:
+        raise NameError(f"{name} is not defined")
     with suppress(_Stop):
         program[name](*arguments, **named)
     return stage.action

@@ -13,6 +13,8 @@ from agents.protocol import Bench
 from agents.skills import harness
 from ocm.types import Exchange, Files
 
+ERROR = "An error ended it: "
+"""How the report on a program that failed goes on."""
 ACTION_CHARS = 1_000
 """Characters of one action."""
 DATA_CHARS = 150_000
@@ -81,7 +83,7 @@ class ScriptProgram:
         problem = ran.problem or _action_problem(ran.value)
         if problem:
             self.problem = problem
-            return None, f"An error ended it: {problem}"
+            return None, f"{ERROR}{problem}"
         return (None, "It came to its end.") if ran.value is None else (str(ran.value), "")
 
 

@@ -103,7 +103,7 @@ async def test_observations_stay_below_what_the_sandbox_takes(sandbox: Sandbox) 
         ("def fill():\n    act('\\ud800')\n", "one line"),
         ("def fill():\n    act('')\n", "one line"),
         ("def fill(a):\n    act('go')\n", "missing 1 required positional argument"),
-        ("def other():\n    act('go')\n", "KeyError"),
+        ("def other():\n    act('go')\n", "fill is not defined"),
         ("def fill():\n    raise SystemExit\n", "without an exit"),
         ("import os\ndef fill():\n    act(os.getcwd())\n", "'os' is not available"),
         ("def fill(:\n", "p.py, line 1"),

@@ -1,0 +1,1 @@
+"""Voyager's own prompts: programs in place of actions, criticism, descriptions."""
