@@ -248,8 +248,9 @@ class Verdict:
     ok: bool
     kind: str
     """``ok``, ``syntax``, ``static``, ``exception``, ``timeout``, ``memory``, ``output``,
-    ``unused_objects``, ``killed``, ``protocol``, or ``replay``: what was learned did not lead to success
-    again when it was carried out on the same task."""
+    ``unused_objects``, ``killed``, ``protocol``, ``replay``: what was learned did not lead to success
+    again when it was carried out on the same task, or ``false_alarm``: a rule spoke against an action
+    that had succeeded."""
     report: str = ""
     """For repair: file, line, exception, message and the model's own frames; bounded."""
     output: str = ""
@@ -336,6 +337,8 @@ class Episode:
     """Seconds per stage: ``act``, ``reflect``, ``update``, ``verify``, …"""
     attempt: int = 1
     """1 unless an infrastructure error made the episode start again."""
+    acting_calls: int = 0
+    """The first calls of the episode: those made before learning began, whatever their purpose is called."""
     rehearsal_steps: int = 0
     """Environment steps taken outside the episode, to verify what was learned on the same task."""
     memory_bytes: int = 0

@@ -70,12 +70,12 @@ def _text(text: str) -> str:
 
 
 async def tested(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Effect]:
-    """Every rule's name with what it does with every transition of the episodes."""
+    """What every rule, by name, does with the transitions of the episodes."""
     found = {rule.name: Effect() for rule in rules}
     for batch in _batches(episodes):
         for group in _groups([rule for rule in rules if not found[rule.name].problem]):
-            for name, tested in (await _asked(bench, group, batch)).items():
-                found[name] = Effect(found[name].vetoed | tested.vetoed, tested.problem)
+            for name, effect in (await _asked(bench, group, batch)).items():
+                found[name] = Effect(found[name].vetoed | effect.vetoed, effect.problem)
     return found
 
 

@@ -21,6 +21,8 @@ from agents.walle.transitions import RECENT, Key, Played, Taken, verb_of
 from ocm.types import Message
 
 PROMPTS = "agents.walle.prompts"
+AFTER_CHARS = 600
+"""Characters shown of what an action led to."""
 RULES_PER_VERB = 4
 """Rules that are taken from one mining reply."""
 
@@ -213,7 +215,7 @@ def _entry(number: int, case: Case, with_outcome: bool) -> str:
     told += f"    action: {' '.join(taken.action.split())}"
     if not with_outcome:
         return told
-    after = "(as before)" if taken.observation == before else taken.observation
+    after = "(as before)" if taken.observation == before else taken.observation[:AFTER_CHARS]
     return f"{told}\n    outcome: {_outcome(taken)}\nafter:\n{after}"
 
 

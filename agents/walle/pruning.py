@@ -33,15 +33,32 @@ def outcomes(episodes: Sequence[Played]) -> Outcomes:
     )
 
 
-def fault(tested: Effect, seen: Outcomes) -> str:
+def fault(effect: Effect, seen: Outcomes) -> str:
     """Why a rule is no rule: it raised, or held back what was carried out. Empty where it did neither."""
-    if tested.problem:
-        return tested.problem
-    false = sorted(key for key in tested.vetoed if key in seen.succeeded)
+    if effect.problem:
+        return effect.problem
+    false = sorted(key for key in effect.vetoed if key in seen.succeeded)
     if not false:
         return ""
     shown = "\n".join(f"it would have held back {seen.succeeded[key]!r}" for key in false[:TOLD])
     return f"{len(false)} false alarm(s), on actions that were carried out:\n{shown}"
+
+
+def without_replaced(
+    rules: Collection[Rule],
+    replaced: Collection[str],
+    effects: Mapping[str, Effect],
+    unforeseen: frozenset[Key],
+) -> list[Rule]:
+    """The rules less those that were put better, as far as the others cover what they cover."""
+    others = [rule for rule in rules if rule.name not in replaced]
+    covered = {key for rule in others for key in effects[rule.name].vetoed}
+    needed = [
+        rule
+        for rule in rules
+        if rule.name in replaced and not effects[rule.name].vetoed & unforeseen <= covered
+    ]
+    return [*others, *needed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,7 @@ class Selection:
 
 def select(
     rules: Collection[Rule],
-    tested: Mapping[str, Effect],
+    effects: Mapping[str, Effect],
     unforeseen: frozenset[Key],
     max_rules: int,
     max_pool: int,
@@ -63,7 +80,7 @@ def select(
 
     Args:
         rules: those without a fault.
-        tested: by rule's name.
+        effects: by rule's name.
         unforeseen: what is to be covered.
         max_rules: active ones at most.
         max_pool: others at most; the oldest go first.
@@ -71,18 +88,18 @@ def select(
     waiting, uncovered = list(rules), set(unforeseen)
     active: list[Rule] = []
     while waiting and len(active) < max_rules:
-        best = min(waiting, key=lambda rule: (-_gain(rule, tested, uncovered), rule.lines, rule.number))
-        if not _gain(best, tested, uncovered):
+        best = min(waiting, key=lambda rule: (-_gain(rule, effects, uncovered), rule.lines, rule.number))
+        if not _gain(best, effects, uncovered):
             break
         active.append(best)
         waiting.remove(best)
-        uncovered -= tested[best.name].vetoed
+        uncovered -= effects[best.name].vetoed
     pool = sorted(waiting, key=lambda rule: -rule.number)[:max_pool]
     return Selection(tuple(_by_number(active)), tuple(_by_number(pool)))
 
 
-def _gain(rule: Rule, tested: Mapping[str, Effect], uncovered: set[Key]) -> int:
-    return len(tested[rule.name].vetoed & uncovered)
+def _gain(rule: Rule, effects: Mapping[str, Effect], uncovered: set[Key]) -> int:
+    return len(effects[rule.name].vetoed & uncovered)
 
 
 def _by_number(rules: Collection[Rule]) -> list[Rule]:

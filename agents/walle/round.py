@@ -10,7 +10,7 @@ from agents.walle import mining
 from agents.walle.checking import Unfit, checked, same
 from agents.walle.judging import Effect, tested
 from agents.walle.mining import Case
-from agents.walle.pruning import Outcomes, fault, outcomes, select
+from agents.walle.pruning import Outcomes, fault, outcomes, select, without_replaced
 from agents.walle.rules import ACTIVE, Rule, RuleBook
 from agents.walle.settings import WalleSettings
 from agents.walle.transitions import Key, Played, bounded
@@ -30,7 +30,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
+class Findings:
     """What mining gave."""
 
     rules: tuple[Rule, ...] = ()
@@ -38,7 +38,7 @@ class Mined:
     improves: Mapping[int, str] = field(default_factory=dict)
     """A new rule's number -> the name of the known rule that it puts better."""
     conflicting: frozenset[str] = frozenset()
-    """Names of known rules that it found wrong."""
+    """Names of known rules that it found wrong. One in use stays until something seen contradicts it."""
     examples: Mapping[str, Case] = field(default_factory=dict)
     """By verb, a failure that led to a new rule."""
 
@@ -59,15 +59,19 @@ async def learned(
         episodes = [*episodes[:recent], *predicted]
     episodes = bounded(episodes, settings.buffer_cap)
     seen = outcomes(episodes)
-    kept = await bench.stage("verify", lambda: tested(bench, book.rules, episodes))
-    mined = Mined()
+    kept = await _effects(book.rules, episodes, bench)
+    mined = Findings()
     if is_due:
         current = [played for played in episodes if played.number > number - settings.interval]
         foreseen = _foreseen(book, kept, seen)
         mined = await bench.stage("reflect", lambda: _mined(book, current, foreseen, task, settings, bench))
     new, unfit = await _coded(mined, book, bench)
-    fresh = await bench.stage("verify", lambda: tested(bench, new, episodes)) if new else {}
+    fresh = await _effects(new, episodes, bench)
     return _settled(book, new, mined, {**kept, **fresh}, unfit, episodes, settings)
+
+
+async def _effects(rules: Sequence[Rule], episodes: Sequence[Played], bench: Bench) -> Mapping[str, Effect]:
+    return await bench.stage("verify", lambda: tested(bench, rules, episodes)) if rules else {}
 
 
 def _foreseen(book: RuleBook, kept: Mapping[str, Effect], seen: Outcomes) -> frozenset[Key]:
@@ -102,7 +106,7 @@ async def _mined(
     task: TaskRef,
     settings: WalleSettings,
     bench: Bench,
-) -> Mined:
+) -> Findings:
     """One request for each of the verbs that surprised most."""
     found = mining.cases(episodes)
     rules: list[Rule] = []
@@ -119,10 +123,10 @@ async def _mined(
         improves |= {draft.rule.number: draft.improves for draft in drafts if draft.improves}
         conflicting |= {rule.name for rule in known if rule.name in said.conflicting}
         examples[verb] = next(case for case in chosen if mining.is_surprise(case, foreseen))
-    return Mined(tuple(rules), improves, frozenset(conflicting), examples)
+    return Findings(tuple(rules), improves, frozenset(conflicting), examples)
 
 
-async def _coded(mined: Mined, book: RuleBook, bench: Bench) -> tuple[list[Rule], list[Verdict]]:
+async def _coded(mined: Findings, book: RuleBook, bench: Bench) -> tuple[list[Rule], list[Verdict]]:
     """The new rules with their code, and a verdict for each whose code is not even tried."""
     if not mined.rules:
         return [], []
@@ -145,7 +149,7 @@ async def _coded(mined: Mined, book: RuleBook, bench: Bench) -> tuple[list[Rule]
 def _settled(
     book: RuleBook,
     new: Sequence[Rule],
-    mined: Mined,
+    mined: Findings,
     found: Mapping[str, Effect],
     unfit: Sequence[Verdict],
     episodes: Sequence[Played],
@@ -154,9 +158,10 @@ def _settled(
     """The rules that stay, and a verdict for each new one and for each that goes."""
     seen = outcomes(episodes)
     faults = {rule.name: fault(found[rule.name], seen) for rule in (*book.rules, *new)}
-    replaced = {mined.improves.get(rule.number) for rule in new if not faults[rule.name]}
-    gone = {*mined.conflicting, *replaced}
-    good = [rule for rule in (*book.rules, *new) if not faults[rule.name] and rule.name not in gone]
+    replaced = {mined.improves[rule.number] for rule in new if rule.number in mined.improves}
+    left = {rule.name for rule in book.pool} & mined.conflicting
+    good = [rule for rule in (*book.rules, *new) if not faults[rule.name] and rule.name not in left]
+    good = without_replaced(good, replaced, found, seen.unforeseen)
     chosen = select(good, found, seen.unforeseen, settings.max_rules, settings.max_pool)
     verdicts = [_verdict(rule, faults[rule.name], found[rule.name], seen) for rule in new]
     verdicts += [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.walle import rules
 from agents.walle.judging import Effect
-from agents.walle.pruning import Selection, fault, outcomes, select
+from agents.walle.pruning import Selection, fault, outcomes, select, without_replaced
 from agents.walle.rules import Rule, RuleBook
 from agents.walle.transitions import Key, Played, Taken
 from knowledge_store.memory import apply, diff
@@ -59,6 +59,14 @@ def test_equal_coverage_prefers_the_shorter_then_the_older() -> None:
     tested = {rule(number).name: vetoes(1) for number in (1, 2, 3)}
     found = select([rule(1, 5), rule(3), rule(2)], tested, frozenset([Key(1, 1)]), 20, 30)
     assert numbers(found.active) == [2] and numbers(found.pool) == [1, 3]
+
+
+def test_a_rule_that_was_put_better_stays_where_others_cover_less() -> None:
+    effects = {rule(1).name: vetoes(1, 2), rule(2).name: vetoes(1), rule(3).name: vetoes(2)}
+    unforeseen = frozenset([Key(1, 1), Key(1, 2)])
+    for others, kept in (([2], [2, 1]), ([2, 3], [2, 3])):
+        known = [rule(1), *map(rule, others)]
+        assert numbers(without_replaced(known, {rule(1).name}, effects, unforeseen)) == kept
 
 
 def test_bounds_keep_the_most_useful_and_the_newest() -> None:
