@@ -56,7 +56,7 @@ def record_sweep(root: Path, plan: Plan) -> None:
     """Write the sweep's manifest: the spec, and the chains with the episodes planned of each.
 
     Raises:
-        StorageError: the root is not writable or holds a lake of a newer schema.
+        StorageError: the root is not writable or holds a lake of another schema.
     """
     chains = [PlannedChain(chain.id, chain.key, len(chain.tasks), chain.strata) for chain in plan.chains]
     versions = {"ocm": version("ocm-at-scale"), "python": platform.python_version()}

@@ -68,6 +68,7 @@ async def _attempt(
         setting.backbone, setting.verifier, setting.lease, task, setting.chain, index, setting.run_stage
     )
     trajectory = await bench.stage("act", lambda: _play(setting, task, memory, last_used, bench))
+    acting_calls = len(bench.calls)
     update = await setting.agent.learn(trajectory, memory, bench)
     after = apply(memory, update.delta) if update.outcome is UpdateOutcome.COMMITTED else memory
     return Episode(
@@ -84,6 +85,7 @@ async def _attempt(
         finished_at=time.time(),
         stages=bench.stages,
         attempt=attempt,
+        acting_calls=acting_calls,
         rehearsal_steps=bench.rehearsal_steps,
         memory_bytes=size(after).bytes,
         provenance={**setting.provenance, **_answered_by(bench)},

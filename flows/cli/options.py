@@ -28,7 +28,7 @@ def check_sweep(root: Path, sweep: str) -> None:
 
     Raises:
         SpecError: it does not; the message lists those that it holds.
-        StorageError: the lake is of a newer schema, or damaged.
+        StorageError: the lake is of another schema, or damaged.
     """
     open_for_reading(root)
     known = sweeps(root)

@@ -85,7 +85,7 @@ def read_manifest(root_folder: Path, sweep: str) -> Manifest:
     """A sweep's manifest.
 
     Raises:
-        StorageError: the sweep has none, it is damaged, or the lake is of a newer schema.
+        StorageError: the sweep has none, it is damaged, or the lake is of another schema.
     """
     root.open_for_reading(root_folder)
     path = manifest_file(root_folder, sweep)

@@ -59,7 +59,7 @@ def list_chains(root: Path, sweep: str | None = None) -> list[ChainInfo]:
     """The chains of one sweep, or of all, sorted by sweep and id.
 
     Raises:
-        StorageError: the lake is of a newer schema, or damaged.
+        StorageError: the lake is of another schema, or damaged.
     """
     open_for_reading(root)
     names = sweeps(root) if sweep is None else [sweep]

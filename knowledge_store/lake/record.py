@@ -6,6 +6,7 @@ A call's request is stored without its chain and episode: they are the episode's
 from __future__ import annotations
 
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 import pyarrow as pa
@@ -57,12 +58,15 @@ def to_row(episode: Episode) -> Row:
     """The row as plain Python values."""
     texts = _Texts()
     trajectory = episode.trajectory
-    row = _identity(episode) | _outcome(episode) | _usage(episode.calls) | _text_hashes(episode, texts)
+    row = _identity(episode) | _outcome(episode) | _usage(episode) | _text_hashes(episode, texts)
     return row | {
         "steps": [_step(number, step, texts) for number, step in enumerate(trajectory.steps, 1)],
         "turns": [_turn(number, turn, texts) for number, turn in enumerate(trajectory.turns)],
         "inspections": [_inspection(number, one, texts) for number, one in enumerate(trajectory.inspections)],
-        "calls": [_call(number, call, texts) for number, call in enumerate(episode.calls)],
+        "calls": [
+            _call(number, call, number < episode.acting_calls, texts)
+            for number, call in enumerate(episode.calls)
+        ],
         "verdicts": _verdicts(episode.update.rounds, texts),
         "memory": [_change(number, change) for number, change in enumerate(episode.update.delta)],
         "stages": [{"stage": stage, "seconds": seconds} for stage, seconds in episode.stages.items()],
@@ -97,6 +101,7 @@ def _outcome(episode: Episode) -> Row:
         "n_steps": len(trajectory.steps),
         "n_turns": len(trajectory.turns),
         "n_inspections": len(trajectory.inspections),
+        "rehearsal_steps": episode.rehearsal_steps,
         "invalid_actions": trajectory.invalid_actions,
         "malformed": trajectory.count(Validity.MALFORMED),
         "refused": trajectory.count(Validity.REFUSED),
@@ -105,6 +110,7 @@ def _outcome(episode: Episode) -> Row:
         "rounds": [one.round for one in episode.update.rounds],
         "memory_before": episode.memory_before,
         "memory_after": episode.memory_after,
+        "memory_bytes": episode.memory_bytes,
         "started_at": episode.started_at,
         "finished_at": episode.finished_at,
         "attempt": episode.attempt,
@@ -112,11 +118,14 @@ def _outcome(episode: Episode) -> Row:
     }
 
 
-def _usage(calls: tuple[Call, ...]) -> Row:
+def _usage(episode: Episode) -> Row:
+    calls, acting = episode.calls, episode.calls[: episode.acting_calls]
     total = sum((call.reply.usage for call in calls), Usage())
     costs = [call.reply.cost for call in calls]
     return {
         "n_calls": len(calls),
+        "acting_calls": episode.acting_calls,
+        "acting_prompt_tokens": fmean(call.reply.usage.prompt for call in acting) if acting else None,
         "prompt_tokens": total.prompt,
         "completion_tokens": total.completion,
         "cached_tokens": total.cached,
@@ -172,13 +181,15 @@ def _inspection(number: int, inspection: Inspection, texts: _Texts) -> Row:
     }
 
 
-def _call(number: int, call: Call, texts: _Texts) -> Row:
+def _call(number: int, call: Call, acting: bool, texts: _Texts) -> Row:
     request, reply = call.request, call.reply
     schema = None if request.schema is None else texts.add(canonical_json(request.schema))
     return {
         "position": number,
         "call": request.call,
         "purpose": request.purpose,
+        "acting": acting,
+        "temperature": request.temperature,
         "messages": [{"role": one.role, "sha256": texts.add(one.content)} for one in request.messages],
         "finish_reason": reply.finish_reason,
         "prompt_tokens": reply.usage.prompt,

@@ -59,6 +59,9 @@ def from_row(row: Row) -> Episode:
         finished_at=row["finished_at"],
         stages={stage["stage"]: stage["seconds"] for stage in row["stages"]},
         attempt=row["attempt"],
+        acting_calls=row["acting_calls"],
+        rehearsal_steps=row["rehearsal_steps"],
+        memory_bytes=row["memory_bytes"],
         provenance=dict(row["provenance"]),
     )
 
@@ -116,6 +119,7 @@ def _call(row: Row, episode: Row, texts: Mapping[str, str]) -> Call:
         chain=episode["chain"],
         episode=episode["episode"],
         call=row["call"],
+        temperature=row["temperature"],
     )
     return Call(request, _reply(row, texts))
 

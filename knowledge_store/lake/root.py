@@ -1,4 +1,4 @@
-"""``lake.json``: which schema a storage root has. A newer one is refused, an older one is read."""
+"""``lake.json``: which schema a storage root has. Any other than ours is refused, with a way out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from knowledge_store.lake.paths import lake_file
 from knowledge_store.lake.schema import SCHEMA_VERSION
 from ocm.errors import StorageError
 
-_MEND = 'restore it, or write {"schema": 1} into it'
+_MEND = f'restore it, or write {{"schema": {SCHEMA_VERSION}}} into it'
 
 
 def open_for_writing(root: Path) -> None:
@@ -24,23 +24,18 @@ def open_for_writing(root: Path) -> None:
         disk.place_once(
             lake_file(root), disk.json_bytes({"schema": SCHEMA_VERSION, "created_at": time.time()})
         )
-    found = open_for_reading(root)
-    if found < SCHEMA_VERSION:
-        raise StorageError(
-            f"{lake_file(root)}: schema {found} is older than ours ({SCHEMA_VERSION}) and can only be read;"
-            " give another storage root"
-        )
+    open_for_reading(root)
 
 
-def open_for_reading(root: Path) -> int:
-    """The root's schema version; an empty or missing root has ours.
+def open_for_reading(root: Path) -> None:
+    """Check the root's schema; an empty or missing root has ours.
 
     Raises:
-        StorageError: the schema is newer than ours, or ``lake.json`` is damaged.
+        StorageError: the schema is not ours, or ``lake.json`` is damaged.
     """
     path = lake_file(root)
     if not path.exists():
-        return SCHEMA_VERSION
+        return
     found = disk.parse_json(path, disk.read_bytes(path, _MEND), _MEND).get("schema")
     if not isinstance(found, int):
         raise StorageError(f"{path}: schema is {found!r}, not a number; {_MEND}")
@@ -49,4 +44,9 @@ def open_for_reading(root: Path) -> int:
             f"{path}: schema {found} is newer than this program's ({SCHEMA_VERSION});"
             " upgrade the program, or give another storage root"
         )
-    return found
+    if found < SCHEMA_VERSION:
+        raise StorageError(
+            f"{path}: schema {found} is older than this program's ({SCHEMA_VERSION}), which has columns that"
+            " cannot be filled in afterwards; read it with the version of the program that wrote it, or play"
+            " the sweep again in another storage root"
+        )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ EPISODES: Columns = (
     Column("n_turns", _INT, "model replies while acting"),
     Column("n_inspections", _INT, "answered `Inspect[...]` requests"),
     Column("n_calls", _INT, "model calls of all purposes"),
+    Column("acting_calls", _INT, "the first calls of the episode: those made before learning began"),
+    Column("rehearsal_steps", _INT, "environment actions outside the episode, to check what was learned"),
     Column("invalid_actions", _INT, "malformed, refused and no-effect steps together"),
     Column("malformed", _INT, "steps not in the action language"),
     Column("refused", _INT, "steps understood, but not possible"),
@@ -75,6 +77,7 @@ EPISODES: Columns = (
     Column("completion_tokens", pa.int64(), "tokens received, all calls"),
     Column("cached_tokens", pa.int64(), "the part of prompt_tokens that the server had cached"),
     Column("reasoning_tokens", pa.int64(), "the part of completion_tokens spent on reasoning"),
+    Column("acting_prompt_tokens", _FLOAT, "mean tokens sent per acting call; NULL without one", False),
     Column("cost", _FLOAT, "US dollars, all calls; NULL when one call's price is unknown", required=False),
     Column("latency", _FLOAT, "seconds spent waiting for the backbone, all calls"),
     Column("requests", _INT, "requests sent to the backbone, repeated ones included"),
@@ -82,6 +85,7 @@ EPISODES: Columns = (
     Column("rounds", pa.list_(_INT), "numbers of the verification rounds"),
     Column("memory_before", _STRING, "hash of the memory that the agent acted with"),
     Column("memory_after", _STRING, "hash of the memory after the update"),
+    Column("memory_bytes", pa.int64(), "size of the memory after the update, in UTF-8"),
     Column("started_at", _FLOAT, "seconds since the epoch, UTC"),
     Column("finished_at", _FLOAT, "seconds since the epoch, UTC"),
     Column("attempt", _INT, "1 unless an infrastructure error made the episode start again"),
@@ -107,8 +111,8 @@ STEPS: Columns = (
 TURNS: Columns = (
     Column("turn", _INT, "0-based index of the turn"),
     Column("step", _INT, "1-based index of the step that the turn leads to"),
-    Column("kind", _STRING, "`action`, `inspect` or `malformed`"),
-    Column("content", _STRING, "the action, the inspected names, or why the reply is malformed"),
+    Column("kind", _STRING, "`action`, `program`, `inspect`, `vetoed` or `malformed`"),
+    Column("content", _STRING, "the action, the program, the inspected names, or why it is malformed"),
     Column("call", _INT, "index of the model call in the episode"),
     _text("thought", "the thought before the decision"),
     _text("reply", "the model's reply as it came"),
@@ -127,6 +131,8 @@ CALLS: Columns = (
     Column("position", _INT, "0-based position in the episode's record"),
     Column("call", _INT, "index of the call in the episode"),
     Column("purpose", _STRING, "`act`, `reflect`, `update`, `repair`, …"),
+    Column("acting", _BOOL, "whether it was made while acting; the others were made to learn"),
+    Column("temperature", _FLOAT, "sampling temperature; NULL for the backbone's own", required=False),
     Column("messages", _MESSAGES, "role and text hash of every message sent"),
     Column("finish_reason", _STRING, "why the model stopped"),
     Column("prompt_tokens", _INT, "tokens sent"),

@@ -43,7 +43,7 @@ def connect(
         memory_limit: DuckDB's memory bound, such as ``"2GB"``.
 
     Raises:
-        StorageError: the lake is of a newer schema, or a record in it is damaged.
+        StorageError: the lake is of another schema, or a record in it is damaged.
     """
     open_for_reading(root)
     names = sweeps(root) if sweep is None else [sweep]

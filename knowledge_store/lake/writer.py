@@ -56,7 +56,7 @@ class ChainWriter:
     """Writes the episodes of one chain, in order.
 
     Raises:
-        StorageError: the lake is of a newer schema or not writable, or the chain's folder belongs to
+        StorageError: the lake is of another schema or not writable, or the chain's folder belongs to
             another key.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
+from knowledge_store.memory import size
 from ocm.identity import chain_id, memory_hash
 from ocm.types import (
     Call,
@@ -83,13 +84,19 @@ def fake_episode(
         key=key,
         trajectory=_trajectory(key, index, steps, won, draw),
         update=update,
-        calls=tuple(_call(chain, index, number, cost) for number in range(steps + 2)),
+        calls=tuple(
+            _call(chain, index, number, cost, purpose)
+            for number, purpose in enumerate([*["act"] * steps, "reflect", "update"])
+        ),
         memory_before=memory_hash(before),
         memory_after=memory_hash(apply(before, update.delta)),
         started_at=1_760_000_000.0 + 60 * index,
         finished_at=1_760_000_030.0 + 60 * index,
         stages={"act": 1.0, "reflect": 0.5, "update": 0.5, "verify": 0.1},
         attempt=attempt,
+        acting_calls=steps,
+        rehearsal_steps=index % 3,
+        memory_bytes=size(apply(before, update.delta)).bytes,
         provenance={"code": "0.1.0", "python": "3.11", "sandbox": "A", "model": "fake-1"},
     )
 
@@ -145,14 +152,14 @@ def _step(number: int, steps: int, won: bool, draw: random.Random) -> Step:
     )
 
 
-def _call(chain: str, episode: int, number: int, cost: float | None) -> Call:
+def _call(chain: str, episode: int, number: int, cost: float | None, purpose: str) -> Call:
     history = tuple(
         Message("user" if place % 2 else "assistant", f"turn {episode}.{place}") for place in range(number)
     )
     messages = (Message("system", "You play PlanCraft. " * 20), *history)
     schema = {"type": "object", "required": ["action"]} if number % 2 else None
     reply = Reply(f"Action: {number}", "stop", Usage(100 + number, 10, 50, 0), cost, 0.2, "fake-1", "fp")
-    return Call(Request("act", messages, schema, chain, episode, number), reply)
+    return Call(Request(purpose, messages, schema, chain, episode, number), reply)
 
 
 def _update(index: int, memory: Files, draw: random.Random) -> MemoryUpdate:

@@ -78,6 +78,7 @@ REQUESTS = st.builds(
     st.just("chain"),
     st.just(0),
     COUNT,
+    st.none() | FLOAT,
 )
 REPLIES = st.builds(
     Reply,
@@ -121,6 +122,9 @@ def episodes(draw: st.DrawFn) -> Episode:
         finished_at=draw(FLOAT),
         stages=draw(st.dictionaries(TEXT, FLOAT, max_size=3)),
         attempt=draw(st.integers(1, 9)),
+        acting_calls=draw(st.integers(0, 3)),
+        rehearsal_steps=draw(COUNT),
+        memory_bytes=draw(COUNT),
         provenance=draw(st.dictionaries(TEXT, TEXT, max_size=3)),
     )
 
@@ -180,6 +184,21 @@ def test_token_sums_and_unknown_costs() -> None:
     )
     mixed = dataclasses.replace(episode, calls=(unknown, *episode.calls[1:]))
     assert to_table(mixed).to_pylist()[0]["cost"] is None
+
+
+def test_acting_calls_are_those_before_learning_whatever_they_are_called() -> None:
+    episode = dataclasses.replace(fake_episode(fake_key(), 0, steps=3), acting_calls=2)
+    row = to_table(episode).to_pylist()[0]
+    assert row["acting_calls"] == 2 and row["acting_prompt_tokens"] == (100 + 101) / 2
+    assert [(call["purpose"], call["acting"]) for call in row["calls"]] == [
+        ("act", True),
+        ("act", True),
+        ("act", False),
+        ("reflect", False),
+        ("update", False),
+    ]
+    silent = dataclasses.replace(episode, acting_calls=0)
+    assert to_table(silent).to_pylist()[0]["acting_prompt_tokens"] is None
 
 
 def test_every_column_has_a_meaning_and_stands_in_the_docs() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from knowledge_store.lake import reader, views
 from knowledge_store.lake.digest import trajectory_sha256
+from knowledge_store.lake.schema import SCHEMA_VERSION
 from knowledge_store.lake.writer import ChainWriter
 from ocm.errors import StorageError
 from ocm.identity import memory_hash
@@ -132,19 +133,19 @@ def test_orphans_are_ignored(tmp_path: Path) -> None:
 
 def test_a_newer_lake_is_refused(tmp_path: Path) -> None:
     written(tmp_path, 1)
-    (tmp_path / "lake.json").write_text('{"schema": 2}')
+    (tmp_path / "lake.json").write_text(f'{{"schema": {SCHEMA_VERSION + 1}}}')
     with pytest.raises(StorageError, match="newer"):
         writer(tmp_path)
     with pytest.raises(StorageError, match="upgrade"):
         views.connect(tmp_path)
 
 
-def test_an_older_lake_is_read_and_not_written(tmp_path: Path) -> None:
+def test_an_older_lake_is_refused_with_a_way_out(tmp_path: Path) -> None:
     written(tmp_path, 1)
-    (tmp_path / "lake.json").write_text('{"schema": 0}')
-    with pytest.raises(StorageError, match="older"):
-        writer(tmp_path)
-    assert len(reader.list_chains(tmp_path)) == 1
+    (tmp_path / "lake.json").write_text('{"schema": 1}')
+    for use in (writer, views.connect, reader.list_chains):
+        with pytest.raises(StorageError, match=r"schema 1 is older .* another storage root"):
+            use(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["../outside", "", "a/b", ".hidden"])

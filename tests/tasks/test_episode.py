@@ -103,6 +103,7 @@ async def test_a_whole_episode() -> None:
     assert episode.memory_after == memory_hash(apply(MEMORY, episode.update.delta)) != episode.memory_before
     assert [call.request.purpose for call in episode.calls] == ["act", "act", "act", "reflect", "update"]
     assert [call.request.call for call in episode.calls] == [0, 1, 2, 3, 4]
+    assert episode.acting_calls == 3
     assert {(call.request.chain, call.request.episode) for call in episode.calls} == {("chain", 4)}
     assert list(episode.stages) == ["act", "reflect", "update", "verify"]
     assert 0 <= sum(episode.stages.values()) <= episode.finished_at - episode.started_at + 0.1
