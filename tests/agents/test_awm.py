@@ -165,6 +165,16 @@ async def test_the_memory_is_bounded_in_tokens_too() -> None:
     assert names(memory) == ["y", "z"] and len(memory[PATH]) <= 4_000
 
 
+@pytest.mark.parametrize("merge", ["They are all needed.", held(*"abcdefghijkl")[PATH]])
+async def test_the_acting_prompt_stays_bounded_over_hundreds_of_episodes(merge: str) -> None:
+    memory: dict[str, str] = {}
+    for number in range(200):
+        block = Workflow(f"routine {number}", "it is needed", (f"a -> {'b' * 500}", f"c -> {'d' * 500}")).text
+        update = await learned(FakeBench(block, merge, merge), memory)
+        memory = apply(memory, update.delta)
+        assert len(names(memory)) <= 20 and len(memory[PATH]) <= 24_000
+
+
 def test_merging_must_make_fewer() -> None:
     with pytest.raises(SpecError) as caught:
         agent(max_workflows=3)

@@ -58,7 +58,7 @@ def _what(way: Way) -> str:
 
 def _as_played(report: Report) -> list[str]:
     """The end of the episode itself, where there is no routine to tell."""
-    goal = " ".join(report.goal.split()).rstrip(".")
+    goal = _brief(report.goal).rstrip(" .")
     seen = [report.first, *(line.observation for line in report.lines)]
     pairs = [(before, line.action) for before, line in zip(seen, report.lines, strict=False) if line.action]
     steps = (f"{_brief(before)} -> it leads on -> {action}" for before, action in pairs[-LAST:])
@@ -66,8 +66,8 @@ def _as_played(report: Report) -> list[str]:
     return [_block(goal, "the task is like this one", steps)] if is_new else []
 
 
-def _brief(observation: str) -> str:
-    return " ".join(observation.replace("->", " ").split())[:80] or "nothing new"
+def _brief(text: str) -> str:
+    return " ".join(text.replace("->", " ").split())[:80] or "nothing new"
 
 
 def _merged(ways: Sequence[Way], most: int, longest: int) -> Iterable[str]:
