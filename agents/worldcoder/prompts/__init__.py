@@ -1,0 +1,1 @@
+"""WorldCoder's prompts."""
