@@ -72,10 +72,12 @@ def _text(text: str) -> str:
 async def tested(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Effect]:
     """What every rule, by name, does with the transitions of the episodes."""
     found = {rule.name: Effect() for rule in rules}
-    for batch in _batches(episodes):
-        for group in _groups([rule for rule in rules if not found[rule.name].problem]):
-            for name, effect in (await _asked(bench, group, batch)).items():
-                found[name] = Effect(found[name].vetoed | effect.vetoed, effect.problem)
+    for verb in sorted({rule.verb for rule in rules}):
+        own = [rule for rule in rules if rule.verb == verb]
+        for batch in _batches(_of_verb(verb, episodes)):
+            for group in _groups([rule for rule in own if not found[rule.name].problem]):
+                for name, effect in (await _asked(bench, group, batch)).items():
+                    found[name] = Effect(found[name].vetoed | effect.vetoed, effect.problem)
     return found
 
 
@@ -118,6 +120,17 @@ def _answer(said: Any, keys: Sequence[Key]) -> Effect | None:
     if len(bits) != len(keys) + 1:
         return None
     return Effect(frozenset(key for key, bit in zip(keys, bits[1:], strict=True) if bit == "1"))
+
+
+def _of_verb(verb: str, episodes: Sequence[Played]) -> list[Played]:
+    """The episodes with the transitions of one verb only: its rules pass all others anyway."""
+    kept = [
+        without(
+            played, {key for key in played.transitions() if verb_of(played.steps[key.step].action) != verb}
+        )
+        for played in episodes
+    ]
+    return [played for played in kept if played.steps]
 
 
 # --- what fits into one execution --------------------------------------------------------------

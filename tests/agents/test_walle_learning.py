@@ -242,7 +242,7 @@ async def test_a_rule_that_cannot_be_executed_goes_and_no_other(
 async def test_rules_are_tested_on_all_that_was_seen(sandbox: Sandbox) -> None:
     """Also where that takes more than one execution."""
     past = tuple(
-        Played(number, "g", STATE, tuple(Taken(f"look {n}", "x" * 1_000, True) for n in range(80)))
+        Played(number, "g", STATE, tuple(Taken(f"smelt {n}", "x" * 1_000, True) for n in range(80)))
         for number in range(2, 6)
     )
     learner = Learner(sandbox, memory_of(episodes=(PAST, *past)))
