@@ -40,7 +40,8 @@ async def induce(
 
     def found(reply: Reply) -> list[Workflow]:
         text = _whole(reply)
-        return [] if NOTHING_NEW in text.lower() else _workflows(text, settings.min_steps)
+        is_none = NOTHING_NEW in text.lower() and not read(text)
+        return [] if is_none else _workflows(text, settings.min_steps)
 
     messages = (Message("system", system), Message("user", user))
     workflows, _ = await ask(bench, "induce", messages, found, temperature=0.0)

@@ -24,7 +24,7 @@ MAX_CHARS = 4_000
 """Of one workflow as it is written."""
 
 _HEADING = re.compile(r"[ \t]*+#++(?P<name>.*)")
-_WHEN = re.compile(r"[\s>*_`-]*+when[\s*_`]*+:(?P<text>.*)", re.IGNORECASE)
+_WHEN = re.compile(r"[\s>*_`-]*+when(?:\s++to\s++use(?:\s++it)?+)?+[\s*_`]*+:(?P<text>.*)", re.IGNORECASE)
 _STEP = re.compile(r"\s*+(?:\d++[.):]|step\s++\d++[.):]|[-*•])\s++(?P<text>.*)", re.IGNORECASE)
 _CONTINUED = re.compile(r"[ \t]++\S|->|→|=>|⇒")
 _ARROW = re.compile(r"->|→|=>|⇒")

@@ -129,6 +129,11 @@ async def test_nothing_new_is_an_answer(answer: str) -> None:
     assert bench.purposes == ["induce"]
 
 
+async def test_prose_about_no_workflows_does_not_hide_one() -> None:
+    update = await learned(FakeBench(f"There were no workflows so far.\n\n{BLOCK}"), {})
+    assert names(apply({}, update.delta)) == ["open {door}"]
+
+
 async def test_text_that_no_file_can_hold_is_mended() -> None:
     update = await learned(FakeBench(BLOCK.replace("a {door}", "a \ud83d")), {})
     assert "a \ufffd is closed" in apply({}, update.delta)[PATH]

@@ -68,7 +68,7 @@ def test_whatever_is_read_stays_as_it_is_when_it_is_written_and_read(text: str, 
         PLAIN.text,
         f"Here they are:\n\n{PLAIN.text}\nI hope that this helps.",
         f"```markdown\n{PLAIN.text}```",
-        "### **Workflow 1: craft {thing}**\n- **When:** a {thing} is needed\n\n"
+        "### **Workflow 1: craft {thing}**\n- **When to use:** a {thing} is needed\n\n"
         "1) {part} in [{slot}] → the grid takes it → `move: from [{slot}] to [A1] with quantity 1`\n"
         "2) done => Action: stop\n",
         "# Workflows\n## craft {thing} ##\r\nwhen: a {thing} is needed\r\n"
