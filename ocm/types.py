@@ -141,6 +141,10 @@ class Trajectory:
         """Number of steps of this validity."""
         return sum(step.validity is validity for step in self.steps)
 
+    def turns_of(self, kind: TurnKind) -> int:
+        """Number of turns of this kind."""
+        return sum(turn.kind is kind for turn in self.turns)
+
     @property
     def invalid_actions(self) -> int:
         """Malformed, refused and no-effect steps together."""
@@ -345,3 +349,9 @@ class Episode:
     """Size of the memory after the update, in UTF-8."""
     provenance: Mapping[str, str] = field(default_factory=dict)
     """Versions: code, environment package, python, sandbox tier, backbone model and fingerprint."""
+
+    @property
+    def acting_prompt_tokens(self) -> float | None:
+        """Mean tokens sent per acting call: the acting prompt's size; None without such a call."""
+        sent = [call.reply.usage.prompt for call in self.calls[: self.acting_calls]]
+        return sum(sent) / len(sent) if sent else None

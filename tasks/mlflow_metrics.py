@@ -32,8 +32,9 @@ class Running:
 def episode_metrics(episode: Episode, memory_after: Files, running: Running) -> dict[str, float]:
     """All metrics of one episode; ``running`` includes it.
 
-    ``cost`` (US dollars) is missing when the price of any call is unknown. Times are seconds,
-    ``knowledge_bytes`` counts UTF-8. ``verdicts_failed`` counts all rounds, repairs included.
+    ``cost`` (US dollars) is missing when the price of any call is unknown, ``acting_prompt_tokens`` when
+    no call was made while acting. Times are seconds,
+    ``memory_bytes`` counts UTF-8. ``verdicts_failed`` counts all rounds, repairs included.
     """
     return {
         **_outcome(episode),
@@ -58,7 +59,10 @@ def _outcome(episode: Episode) -> dict[str, float]:
         "invalid_actions": trajectory.invalid_actions,
         "steps": len(trajectory.steps),
         "turns": len(trajectory.turns),
-        "inspects": sum(turn.kind is TurnKind.INSPECT for turn in trajectory.turns),
+        "inspects": trajectory.turns_of(TurnKind.INSPECT),
+        "programs": trajectory.turns_of(TurnKind.PROGRAM),
+        "vetoes": trajectory.turns_of(TurnKind.VETOED),
+        "rehearsal_steps": episode.rehearsal_steps,
     }
 
 
@@ -66,8 +70,11 @@ def _usage(episode: Episode) -> dict[str, float]:
     usage = sum((call.reply.usage for call in episode.calls), Usage())
     costs = [call.reply.cost for call in episode.calls]
     known = [cost for cost in costs if cost is not None]
+    prompt = episode.acting_prompt_tokens
     return {
         "calls": len(episode.calls),
+        "acting_calls": episode.acting_calls,
+        **({} if prompt is None else {"acting_prompt_tokens": prompt}),
         **{f"tokens_{kind}": float(count) for kind, count in asdict(usage).items()},
         **({"cost": sum(known)} if len(known) == len(costs) else {}),
     }
@@ -77,7 +84,7 @@ def _knowledge(episode: Episode, memory_after: Files) -> dict[str, float]:
     update = episode.update
     objects = {path: text for path, text in memory_after.items() if path == OBJECTS}
     return {
-        "knowledge_bytes": sum(len(text.encode()) for text in memory_after.values()),
+        "memory_bytes": episode.memory_bytes,
         "knowledge_objects_definitions": size(objects).definitions,
         "knowledge_procedures": len(procedures(memory_after)),
         "verification_committed": float(update.outcome is UpdateOutcome.COMMITTED),

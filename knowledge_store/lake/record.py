@@ -6,7 +6,6 @@ A call's request is stored without its chain and episode: they are the episode's
 from __future__ import annotations
 
 from dataclasses import asdict
-from statistics import fmean
 from typing import Any
 
 import pyarrow as pa
@@ -119,13 +118,13 @@ def _outcome(episode: Episode) -> Row:
 
 
 def _usage(episode: Episode) -> Row:
-    calls, acting = episode.calls, episode.calls[: episode.acting_calls]
+    calls = episode.calls
     total = sum((call.reply.usage for call in calls), Usage())
     costs = [call.reply.cost for call in calls]
     return {
         "n_calls": len(calls),
         "acting_calls": episode.acting_calls,
-        "acting_prompt_tokens": fmean(call.reply.usage.prompt for call in acting) if acting else None,
+        "acting_prompt_tokens": episode.acting_prompt_tokens,
         "prompt_tokens": total.prompt,
         "completion_tokens": total.completion,
         "cached_tokens": total.cached,

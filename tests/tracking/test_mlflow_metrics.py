@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ocm.types import Call, Episode, MemoryUpdate, UpdateOutcome, Usage, Validity, Verdict, VerificationRound
+from ocm.types import (
+    Call,
+    Episode,
+    MemoryUpdate,
+    TurnKind,
+    UpdateOutcome,
+    Usage,
+    Validity,
+    Verdict,
+    VerificationRound,
+)
 from tasks.mlflow_metrics import Running, episode_metrics, flatten, parameters
 from tasks.mlflow_store import metric_name, next_unknown, without_password
 from tests.lake.fake import fake_chain, fake_episode, fake_key
@@ -46,7 +56,17 @@ def test_knowledge_is_of_the_memory_after() -> None:
     found = metrics_of(fake_episode(fake_key(), 0))
     assert found["knowledge_objects_definitions"] == 2
     assert found["knowledge_procedures"] == 2
-    assert found["knowledge_bytes"] == sum(len(text.encode()) for text in MEMORY.values())
+
+
+def test_fairness_is_measured_per_episode() -> None:
+    episode = fake_episode(fake_key(), 1, steps=4)
+    first, second, *others = episode.trajectory.turns
+    turns = (replace(first, kind=TurnKind.PROGRAM), replace(second, kind=TurnKind.VETOED), *others)
+    found = metrics_of(replace(episode, trajectory=replace(episode.trajectory, turns=turns)))
+    assert (found["programs"], found["vetoes"], found["rehearsal_steps"]) == (1, 1, 1)
+    assert (found["calls"], found["acting_calls"]) == (6, 4)
+    assert found["acting_prompt_tokens"] == (100 + 101 + 102 + 103) / 4
+    assert found["memory_bytes"] == episode.memory_bytes > 0
 
 
 def test_an_unknown_price_is_not_a_price() -> None:
@@ -69,9 +89,12 @@ def test_a_repaired_rejection() -> None:
 
 def test_an_episode_without_calls_or_steps() -> None:
     episode = fake_episode(fake_key(), 0)
-    bare = replace(episode, calls=(), trajectory=replace(episode.trajectory, steps=(), turns=()))
+    bare = replace(
+        episode, calls=(), acting_calls=0, trajectory=replace(episode.trajectory, steps=(), turns=())
+    )
     found = episode_metrics(bare, {}, Running().after(bare))
-    assert found["cost"] == found["reward"] == found["knowledge_bytes"] == 0.0
+    assert found["cost"] == found["reward"] == found["calls"] == 0.0
+    assert "acting_prompt_tokens" not in found
     assert found["tokens_prompt"] == Usage().prompt
 
 
