@@ -1,9 +1,9 @@
 """The embedded stand-in for a chat model: seeded rules that read the prompt, not a language model.
 
-It plays the environments of the paper from the text that it is shown and writes memories in OCM's form,
-so that the whole system runs on a machine without an API key. It knows no recipe and no solution: what
-it uses was observed in the episode or read in the memory of the prompt. Every reply is a pure function
-of the request.
+It plays the environments of the paper from the text that it is shown and writes memories in the form that
+a method asks for, so that the whole system runs on a machine without an API key. It knows no recipe and
+no solution: what it uses was observed in the episode or read in the memory of the prompt. Every reply is
+a pure function of the request.
 
 ::
 

@@ -12,5 +12,6 @@
       ruling      what failed -> rules, as words and code
     under all of them
       reading     text -> states and history       memory     source -> facts
+      sentences   facts in words                   routines   a way to an item as steps in words
       facts, grids
 """
