@@ -3,7 +3,7 @@
 The more special kinds of request come first: the first that knows a request answers it.
 """
 
-from backbones.scripted.methods import acting, asi, awm, ocm, poeworld, reflexion, walle
+from backbones.scripted.methods import acting, asi, awm, ocm, poeworld, reflexion, voyager, walle, worldcoder
 from backbones.scripted.methods.answer import Answer
 
 ANSWERS: tuple[Answer, ...] = (
@@ -12,6 +12,8 @@ ANSWERS: tuple[Answer, ...] = (
     *walle.ANSWERS,
     *awm.ANSWERS,
     *asi.ANSWERS,
+    *voyager.ANSWERS,
     *poeworld.ANSWERS,
+    *worldcoder.ANSWERS,
     *acting.ANSWERS,
 )

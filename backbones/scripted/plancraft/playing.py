@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -117,18 +117,29 @@ def _reason(plan: Plan, target: str) -> str:
 
 def _explore(scene: Scene, planner: Planner, seed: int) -> Move:
     """The try with the most promise per action."""
+    for plan in tries(scene, planner, seed):
+        if action := _first_action(scene, plan):
+            return Move(_hope(plan.jobs[-1].way), action)
+    return Move("Everything sensible was tried.", f"impossible: no way to {scene.target} was found")
+
+
+def tries(scene: Scene, planner: Planner, seed: int) -> Iterator[Plan]:
+    """What may be found out in the steps that are left, the most promise per action first."""
     state = scene.state
     found = [
         guess._replace(weight=guess.weight * trust)
         for item, trust in planner.frontier(scene.target).items()
         for guess in guesses(item, scene.book, state.stock, planner.reachable, seed, WEIGHED)
     ]
-    valued = sorted(found, key=lambda guess: -guess.weight / (1 + _cost(state, guess)))
-    for guess in valued:
+    for guess in sorted(found, key=lambda guess: -guess.weight / (1 + _cost(state, guess))):
         plan = planner.plan(guess.way)
-        if plan and moves(plan) <= scene.steps_left + 2 and (action := _first_action(scene, plan)):
-            return Move(_hope(guess.way), action)
-    return Move("Everything sensible was tried.", f"impossible: no way to {scene.target} was found")
+        if plan and moves(plan) <= scene.steps_left + 2:
+            yield plan
+
+
+def thought_on(plan: Plan, target: str) -> str:
+    """What is thought of a plan, be it known, assumed or a try."""
+    return _reason(plan, target) if plan.trust > 0 else _hope(plan.jobs[-1].way)
 
 
 def _cost(state: State, guess: Guess) -> int:

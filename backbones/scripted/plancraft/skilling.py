@@ -82,10 +82,10 @@ def _fitting(skills: Sequence[Skill], pattern: str, product: str) -> Skill | Non
 
 
 def _call(skill: Skill, pattern: str, times: int) -> str:
-    return f"{skill.name}({_items(pattern)}, {times})"
+    return f"{skill.name}({items_of(pattern)}, {times})"
 
 
-def _items(pattern: str) -> list[str]:
+def items_of(pattern: str) -> list[str]:
     """The different items of a pattern, in the order of its shape's letters."""
     return list(dict.fromkeys(item for _, _, item in cells(pattern)))
 
@@ -130,7 +130,7 @@ def _new(craft: Craft, known: Sequence[Skill]) -> Skill | None:
 
 def _source(skill: Skill, craft: Craft, wrong: bool) -> str:
     (fact,) = sentences(Facts({craft.pattern: craft.made}))
-    items = _items(craft.pattern)
+    items = items_of(craft.pattern)
     numbered = (f'"{cell}": {items.index(item)}' for cell, item in placements(craft.pattern)[0].items())
     return _TEMPLATE.format(
         name=skill.name,
@@ -190,13 +190,13 @@ def decide(dialogue: Dialogue, seed: int) -> Move:
     job = plan.jobs[0]
     pattern = job.way.pattern
     skill = _fitting(skills_in(dialogue.known), pattern, job.way.product) if pattern else None
-    times = _times(scene.state, job)
+    times = times_at_once(scene.state, job)
     if skill is None or len(cells(pattern)) + times > scene.steps_left:
         return move
     return Move(move.thought, _call(skill, pattern, times))
 
 
-def _times(state: State, job: Job) -> int:
+def times_at_once(state: State, job: Job) -> int:
     """How often at once: more than once only where one stack of each item is enough."""
     largest = {
         item: max((stack.quantity for stack in state.slots.values() if stack.item == item), default=0)
