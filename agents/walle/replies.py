@@ -72,8 +72,13 @@ def reader(shape: type[Shape], fits: Callable[[Shape], bool], unfit: str) -> Cal
 
 
 def _writable(value: Any) -> Any:
-    """The value without halves of surrogate pairs, which no file can hold."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    """The value without empty fields, and without halves of surrogate pairs, which no file can hold."""
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return json.loads(text, object_hook=_filled)
+
+
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: entry for name, entry in fields.items() if entry is not None}
 
 
 def words(text: str) -> str:
