@@ -21,6 +21,8 @@ from agents.prompts import SHARED, prompts_hash
 from agents.protocol import Agent
 from agents.react.agent import ReactAgent, ReactSettings
 from agents.reflexion.agent import ReflexionAgent, ReflexionSettings
+from agents.voyager.agent import VoyagerAgent
+from agents.voyager.settings import VoyagerSettings
 from agents.walle.agent import WalleAgent
 from agents.walle.settings import WalleSettings
 from ocm.errors import Problem, SpecError
@@ -98,6 +100,15 @@ METHODS: Mapping[str, Method] = {
             PoeWorldSettings,
             PoeWorldAgent,
             prompts=(SHARED, "agents.poeworld.prompts"),
+        ),
+        Method(
+            "voyager",
+            "voyager",
+            "Programs that reached a goal, found by description, called by later programs",
+            "arXiv 2305.16291",
+            VoyagerSettings,
+            VoyagerAgent,
+            prompts=(SHARED, "agents.voyager.prompts"),
         ),
         Method(
             "walle",
