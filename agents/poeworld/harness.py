@@ -8,6 +8,7 @@ eighth object by name, ``!`` that it came; ``x:4`` that expert 4 raised.
 
 import json
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 LETTERS = {"success": "s", "reward": "r", "state": "c", "location": "l"}
@@ -59,7 +60,8 @@ class _Sight:
     def objects(self, places: list[int], goal: int) -> dict[str, Any]:
         """Those of the first text in which the extractor finds any, else the lines of the first text."""
         found = next(filter(None, map(self.found, places)), None) or _lines(self._texts[places[0]])
-        return {**found, "goal": {"type": "goal", "state": self._texts[goal], "location": ""}}
+        objects = {**found, "goal": {"type": "goal", "state": self._texts[goal], "location": ""}}
+        return {name: MappingProxyType(one) for name, one in objects.items()}
 
     def found(self, place: int) -> dict[str, Any]:
         """What the extractor finds in one text."""
@@ -129,7 +131,7 @@ def _told(see: _Sight, case: Any) -> Any:
         f"{attribute} of {name!r}: {before[name][attribute]!r} -> {after[name][attribute]!r}"
         for name, attribute in changes[: CHANGED * 2]
     ]
-    objects = [f"{name!r}: {before[name]}" for name in order]
+    objects = [f"{name!r}: {dict(before[name])}" for name in order]
     return [_short(objects, PRINTED * 2 // 3), _short(lines, PRINTED // 3)]
 
 
@@ -178,9 +180,12 @@ def _row(see: _Sight, experts: list[tuple[int, Any]], case: Any) -> str:
 def _claims(
     expert: Callable[..., Any], objects: dict[str, Any], action: str, places: dict[str, int]
 ) -> dict[str, bool]:
-    """Variable -> what the expert says of it. Whoever allows both values says nothing."""
+    """Variable -> what the expert says of it. Whoever allows both values says nothing.
+
+    Objects can only be read: whoever would change them raises.
+    """
     said: dict[str, set[bool]] = {}
-    for name, attribute, values in expert({one: dict(objects[one]) for one in objects}, action) or ():
+    for name, attribute, values in expert(dict(objects), action) or ():
         allowed = {value for value in _listed(values) if isinstance(value, bool)}
         if attribute in OF_OBJECTS and name in objects:
             said.setdefault(f"{LETTERS[attribute]}{places[name]}", set()).update(allowed)

@@ -89,5 +89,5 @@ def _is_function(node: ast.stmt, name: str, arguments: int) -> bool:
 
 
 def same(code: str, other: str) -> bool:
-    """Whether two codes that parse are equal but for layout and comments."""
-    return code == other or ast.dump(parse(code, "expert")) == ast.dump(parse(other, "expert"))
+    """Whether two codes are equal but for spaces and line ends."""
+    return code.split() == other.split()

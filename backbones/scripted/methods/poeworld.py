@@ -59,14 +59,13 @@ def _extract(request: Request, error_rate: float) -> str:
 
 
 def _explain(request: Request, error_rate: float) -> str:
-    """Experts, the narrowest first; the mistake on purpose is to write the widest alone."""
+    """Experts, the narrowest first."""
     parts = _SECTION.split(request.messages[1].content)
     section = {name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
     before = state_in(section["Before"])
     after = before if section["After"] == "(as before)" else state_in(section["After"])
-    found = experts(Event(section["Action"], before, after), target_in(section["Task"]))
-    if found and call_generator(request).random() < error_rate:
-        found = found[-1:]
+    is_careless = call_generator(request).random() < error_rate
+    found = experts(Event(section["Action"], before, after), target_in(section["Task"]), is_careless)
     blocks = found or [_of_this_action(section["Action"], section["What came of it"])]
     return "\n\n".join(["This is what the action did.", *map(_block, blocks)])
 

@@ -83,17 +83,20 @@ _USED = (
 _HELD = 'int(objs[source]["state"].split()[0])'
 
 
-def experts(event: Event, target: str) -> list[str]:
+def experts(event: Event, target: str, is_careless: bool) -> list[str]:
     """Explanations of one action, the narrowest first; none where it cannot be read.
 
     Args:
         event: the action, with what was seen before and after it.
         target: the item that the goal asks for.
+        is_careless: whether a mistake is made on purpose: an expert that goes far beyond what was seen.
     """
     command = command_in(event.action)
     if command is None or event.before is None or event.after is None:
         return []
     carried_out = event.before.slots != event.after.slots
+    if is_careless and not carried_out:
+        return [_expert(f"Every {command.verb} fails", command.verb, "True", _FAILS)]
     if command.verb == "smelt":
         found = _smelted if carried_out else _not_smelted
     else:
@@ -123,7 +126,6 @@ def _not_smelted(command: Command, before: State, after: State, target: str) -> 
     yield _expert(words, "smelt", f'item == "{source.item}"', _FAILS)
     word = kind(source.item)
     yield _expert(f"No kind of {word} can be smelted", "smelt", f'item.split("_")[-1] == "{word}"', _FAILS)
-    yield _expert("Nothing can be smelted", "smelt", "True", _FAILS)
 
 
 def _moved(command: Command, before: State, after: State, target: str) -> Iterator[str]:
