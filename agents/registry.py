@@ -13,6 +13,8 @@ from agents.asi.agent import AsiAgent
 from agents.asi.settings import AsiSettings
 from agents.awm.agent import AwmAgent
 from agents.awm.settings import AwmSettings
+from agents.expel.agent import ExpelAgent
+from agents.expel.settings import ExpelSettings
 from agents.ocm.agent import OcmAgent
 from agents.ocm.settings import OcmSettings
 from agents.poeworld.agent import PoeWorldAgent
@@ -91,6 +93,15 @@ METHODS: Mapping[str, Method] = {
             AsiSettings,
             AsiAgent,
             prompts=(SHARED, "agents.asi.prompts"),
+        ),
+        Method(
+            "expel",
+            "expel",
+            "Voted insights from compared episodes, and past successes of similar tasks",
+            "arXiv 2308.10144",
+            ExpelSettings,
+            ExpelAgent,
+            prompts=(SHARED, "agents.expel.prompts"),
         ),
         Method(
             "poeworld",

@@ -3,7 +3,18 @@
 The more special kinds of request come first: the first that knows a request answers it.
 """
 
-from backbones.scripted.methods import acting, asi, awm, ocm, poeworld, reflexion, voyager, walle, worldcoder
+from backbones.scripted.methods import (
+    acting,
+    asi,
+    awm,
+    expel,
+    ocm,
+    poeworld,
+    reflexion,
+    voyager,
+    walle,
+    worldcoder,
+)
 from backbones.scripted.methods.answer import Answer
 
 ANSWERS: tuple[Answer, ...] = (
@@ -11,6 +22,7 @@ ANSWERS: tuple[Answer, ...] = (
     *reflexion.ANSWERS,
     *walle.ANSWERS,
     *awm.ANSWERS,
+    *expel.ANSWERS,
     *asi.ANSWERS,
     *voyager.ANSWERS,
     *poeworld.ANSWERS,

@@ -8,6 +8,7 @@ from functools import reduce
 
 from backbones.scripted.dialogue import Dialogue
 from backbones.scripted.index import Index
+from backbones.scripted.plancraft.examples import shown_in
 from backbones.scripted.plancraft.facts import Way, together
 from backbones.scripted.plancraft.memory import about, facts_in, on_smelting, resembling
 from backbones.scripted.plancraft.moving import distance, next_action, take
@@ -53,6 +54,7 @@ def read_scene(dialogue: Dialogue) -> Scene | None:
     recalled = (
         *map(facts_in, (dialogue.known, *dialogue.shown)),
         *map(stated_in, (dialogue.known, dialogue.objections)),
+        shown_in(dialogue.known),
     )
     return Scene(
         target=target,

@@ -1,0 +1,1 @@
+"""ExpeL: voted insights, and past successes of similar tasks."""
