@@ -13,11 +13,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from knowledge_store.lake.ranks import Ranking, rank
 from knowledge_store.lake.results import CellResult
 from knowledge_store.lake.statistics import Interval, IntervalKind
 
 WIDE = 100
-"""Columns of a terminal that show everything."""
+"""Columns of a terminal that show what a comparison needs."""
+WIDEST = 130
+"""Those that show everything."""
 LONGEST, SHORTEST = 19, 10
 """Characters of a method's or stratum's name on one line; the fewer, the less room the figures leave."""
 ALL_STRATA = "all"
@@ -40,6 +43,9 @@ INTERVAL_NOTE = (
 )
 
 
+MEMORY_NOTE = "Memory is its size after the last episode, in KB of 1,000 bytes."
+
+
 class Column(NamedTuple):
     title: str
     text: Callable[[CellResult], str]
@@ -52,13 +58,14 @@ BACKBONE = Column("backbone", lambda row: row.cell.backbone)
 STRATUM = Column("stratum", lambda row: row.cell.stratum or ALL_STRATA)
 
 
-def columns(strata: bool = False) -> tuple[Column, ...]:
+def columns(ranking: Ranking, strata: bool = False) -> tuple[Column, ...]:
     """All columns, in order, one line per row."""
     return (
         METHOD,
         ENVIRONMENT,
         *((STRATUM,) if strata else ()),
         BACKBONE,
+        Column("average rank", lambda row: average_rank(row, ranking)),
         Column("seeds", _seeds),
         Column("episodes", _episodes),
         Column("SR %", lambda row: interval(row.measures["success_rate"], 100, 1)),
@@ -66,7 +73,11 @@ def columns(strata: bool = False) -> tuple[Column, ...]:
         Column("invalid actions", lambda row: interval(row.measures["invalid_actions"], 1, 2)),
         Column("malf + ref + no eff", _categories),
         Column("steps", lambda row: number(row.measures["steps"], 1)),
+        Column("rehearsal steps", lambda row: number(row.measures["rehearsal_steps"], 1)),
+        Column("calls", lambda row: number(row.measures["calls"], 1)),
+        Column("acting prompt tokens", lambda row: number(row.measures["acting_prompt_tokens"], 0)),
         Column("tokens", lambda row: number(row.measures["tokens"], 0)),
+        Column("memory KB", _memory),
         Column("cost $/episode", lambda row: number(row.measures["cost"], 4)),
     )
 
@@ -88,6 +99,18 @@ def _categories(row: CellResult) -> str:
     return " + ".join(number(row.measures[name], 2) for name in ("malformed", "refused", "no_effect"))
 
 
+def _memory(row: CellResult) -> str:
+    return number(row.measures["memory_bytes"], 1, scale=1e-3)
+
+
+def average_rank(row: CellResult, ranking: Ranking) -> str:
+    """The method's average rank within the row's backbone; a dash where a ranked cell is incomplete."""
+    if row.cell.stratum is not None:
+        return ""
+    mean = ranking.by[row.cell.backbone, row.cell.method].mean
+    return "–" if mean is None else f"{mean:.2f}"
+
+
 def interval(value: Interval, scale: float, digits: int) -> str:
     """``mean [low, high] df n``; marks what is not an interval between seeds."""
     if value.mean is None:
@@ -103,14 +126,14 @@ def interval(value: Interval, scale: float, digits: int) -> str:
     return f"{mean} {ends} df {value.df}"
 
 
-def number(value: Interval, digits: int) -> str:
+def number(value: Interval, digits: int, scale: float = 1) -> str:
     """The mean alone."""
-    return "unknown" if value.mean is None else f"{value.mean:,.{digits}f}"
+    return "unknown" if value.mean is None else f"{value.mean * scale:,.{digits}f}"
 
 
-def notes(rows: Sequence[CellResult]) -> list[str]:
+def notes(rows: Sequence[CellResult], ranking: Ranking | None = None) -> list[str]:
     """What must be read with the table."""
-    found = [INTERVAL_NOTE]
+    found = [INTERVAL_NOTE, MEMORY_NOTE, *rank_notes(ranking or rank(rows))]
     if any(one.kind is IntervalKind.WITHIN_SEED for row in rows for one in row.measures.values()):
         found.append(WITHIN_SEED_NOTE)
     if any(row.seeds_planned < row.seeds_in_cell for row in rows):
@@ -120,19 +143,43 @@ def notes(rows: Sequence[CellResult]) -> list[str]:
     return found
 
 
+def rank_notes(ranking: Ranking) -> list[str]:
+    """What the average rank is over, and who has none."""
+    if not ranking.by:
+        return []
+    found = [
+        f"Average rank (A.R.): within one backbone, over {', '.join(ranking.columns)}; 1 is the best, ties "
+        "share the mean of their ranks."
+    ]
+    missing = [
+        f"{method} with {backbone} ({', '.join(one.incomplete)})"
+        for (backbone, method), one in ranking.by.items()
+        if one.incomplete
+    ]
+    if missing:
+        found.append(
+            f"Not ranked, nor counted in the ranks of others, as cells are incomplete: {'; '.join(missing)}."
+        )
+    return found
+
+
 def _has_strata(rows: Sequence[CellResult]) -> bool:
     return any(row.cell.stratum is not None for row in rows)
 
 
-def as_rich(rows: Sequence[CellResult], width: int = WIDE) -> Group:
+def as_rich(rows: Sequence[CellResult], width: int = WIDE, ranking: Ranking | None = None) -> Group:
     """For the terminal: means with their intervals below, one section per environment and backbone.
 
     The rows of a section are methods; with strata, each method has a section and its rows are strata.
 
-    ``width``: columns of the terminal; a narrow one does not show invalid actions by category.
+    Args:
+        rows: the results table.
+        width: columns of the terminal; the fewer, the fewer figures.
+        ranking: average ranks; by default over success rate and reward of each environment.
     """
+    ranking = ranking or rank(rows)
     by_stratum = _has_strata(rows)
-    figures = _compact(width >= WIDE, _costly(rows))
+    figures = _compact(width, _costly(rows), None if by_stratum else ranking)
     room = width - sum(_width(column, rows) + 1 for column in figures) - 2
     shown = (_folded(STRATUM if by_stratum else METHOD, room), *figures)
     widths = [_width(column, rows) for column in shown]
@@ -144,7 +191,7 @@ def as_rich(rows: Sequence[CellResult], width: int = WIDE) -> Group:
         for row in section:
             table.add_row(*(Text(column.text(row)) for column in shown))
         tables.append(table)
-    tables[-1].caption = "\n".join(notes(rows))
+    tables[-1].caption = "\n".join(notes(rows, ranking))
     return Group(*tables)
 
 
@@ -179,16 +226,21 @@ def _packed_categories(row: CellResult) -> str:
     return _categories(row).replace(" ", "")
 
 
-def _compact(wide: bool, costly: bool) -> tuple[Column, ...]:
+def _compact(width: int, costly: bool, ranking: Ranking | None) -> tuple[Column, ...]:
     """The columns that fit a terminal; ``ocm results --format markdown`` has all."""
+    wide, widest = width >= WIDE, width >= WIDEST
+    ranks = (Column("A.R.", lambda row: average_rank(row, ranking), "right"),) if ranking else ()
     return (
+        *ranks,
         Column("episodes\nseeds", _played, "right"),
         Column("df", lambda row: _degrees(row.measures["success_rate"]), "right"),
         Column("SR %", lambda row: below(row.measures["success_rate"], 100, 1), "center"),
         Column("reward", lambda row: below(row.measures["reward"], 1, 2), "center"),
         Column("invalid", lambda row: below(row.measures["invalid_actions"], 1, 2), "center"),
-        *((Column("malf+ref+no eff", _packed_categories, "center"),) if wide else ()),
-        Column("steps", lambda row: number(row.measures["steps"], 1), "right"),
+        *((Column("malf+ref+no eff", _packed_categories, "center"),) if widest else ()),
+        *((Column("steps", lambda row: number(row.measures["steps"], 1), "right"),) if widest else ()),
+        *((Column("tokens", lambda row: number(row.measures["tokens"], 0), "right"),) if wide else ()),
+        *((Column("memory\nKB", _memory, "right"),) if wide else ()),
         *((Column("$/ep", lambda row: number(row.measures["cost"], 3), "right"),) if costly else ()),
     )
 
@@ -212,24 +264,28 @@ def below(value: Interval, scale: float, digits: int) -> str:
     return re.sub(r" (?=\[|\(|within)", "\n", text)
 
 
-def as_markdown(rows: Sequence[CellResult]) -> str:
-    """For Prefect, MLflow and documents."""
-    shown = columns(_has_strata(rows))
+def as_markdown(rows: Sequence[CellResult], ranking: Ranking | None = None) -> str:
+    """For Prefect, MLflow and documents; ``ranking`` as in :func:`as_rich`."""
+    ranking = ranking or rank(rows)
+    shown = columns(ranking, _has_strata(rows))
     titles = [column.title for column in shown]
-    lines = [_line(titles), _line(["---"] * len(titles))]
-    lines += [_line([column.text(row) for column in shown]) for row in rows]
-    return "\n".join([*lines, "", *notes(rows)])
+    lines = [markdown_line(titles), markdown_line(["---"] * len(titles))]
+    lines += [markdown_line([column.text(row) for column in shown]) for row in rows]
+    return "\n".join([*lines, "", *notes(rows, ranking)])
 
 
-def _line(cells: Sequence[str]) -> str:
+def markdown_line(cells: Sequence[str]) -> str:
+    """One row of a Markdown table."""
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def as_json(rows: Sequence[CellResult]) -> list[dict[str, Any]]:
-    """For machines: every measure with its interval."""
+def as_json(rows: Sequence[CellResult], ranking: Ranking | None = None) -> list[dict[str, Any]]:
+    """For machines: every measure with its interval, and the method's ranks within the backbone."""
+    ranking = ranking or rank(rows)
     return [
         {
             **row.cell._asdict(),
+            "average_rank": asdict(ranking.by[row.cell.backbone, row.cell.method]),
             "seeds_done": row.seeds_done,
             "seeds_planned": row.seeds_planned,
             "seeds_in_cell": row.seeds_in_cell,

@@ -28,6 +28,7 @@ from flows.chain import ChainFailed, chain_task
 from flows.planning import ChainPlan, plan
 from flows.playing import ChainOutcome, ChainStatus, committed
 from flows.runtime import Runtime, current, open_sweep
+from knowledge_store.lake.ranks import rank
 from knowledge_store.lake.results import results_table
 from ocm.errors import StorageError
 from ocm.spec import SweepSpec
@@ -184,7 +185,13 @@ async def publish_results(tracker: Tracker, root: Path, sweep_name: str, status:
         for part, value in (("", found.mean), ("_low", found.low), ("_high", found.high))
         if value is not None
     }
-    table = as_markdown(results)
+    ranking = rank(results)
+    aggregates |= {
+        f"average_rank/{method}/{backbone}": one.mean
+        for (backbone, method), one in ranking.by.items()
+        if one.mean is not None
+    }
+    table = as_markdown(results, ranking)
     await tracker.finish_sweep(aggregates, table, status)
     return table
 

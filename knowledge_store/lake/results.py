@@ -18,7 +18,7 @@ from knowledge_store.lake.views import query
 
 
 class Measure(NamedTuple):
-    """One column of the table: a mean over a chain's episodes."""
+    """One column of the table: a value of each chain, most often the mean over its episodes."""
 
     name: str
     sql: str
@@ -38,6 +38,21 @@ MEASURES: tuple[Measure, ...] = (
     Measure("no_effect", "avg(no_effect)", 0.0, None, "actions that changed nothing, per episode"),
     Measure("steps", "avg(n_steps)", 0.0, None, "environment actions per episode"),
     Measure("calls", "avg(n_calls)", 0.0, None, "model calls per episode"),
+    Measure("rehearsal_steps", "avg(rehearsal_steps)", 0.0, None, "steps outside the episode, per episode"),
+    Measure(
+        "acting_prompt_tokens",
+        "avg(acting_prompt_tokens ORDER BY episode)",
+        0.0,
+        None,
+        "tokens sent per acting call: the size of the acting prompt",
+    ),
+    Measure(
+        "memory_bytes",
+        "arg_max(memory_bytes, episode)",
+        0.0,
+        None,
+        "size of the memory after the last episode",
+    ),
     Measure("tokens", "avg(prompt_tokens + completion_tokens)", 0.0, None, "tokens per episode"),
     Measure(
         "cost",
@@ -93,13 +108,10 @@ def results_table(root: Path, sweep: str, level: float = 0.95, by_stratum: bool 
     Raises:
         StorageError: the sweep has no manifest, or the lake cannot be read.
     """
-    cells: dict[Cell, list[PlannedChain]] = defaultdict(list)
-    for planned in read_manifest(root, sweep).chains:
-        cells[_cell(planned)].append(planned)
     rows = _chain_rows(root, sweep, by_stratum=False)
     parts = _chain_rows(root, sweep, by_stratum=True) if by_stratum else []
     results = []
-    for cell, chains in cells.items():
+    for cell, chains in planned_cells(root, sweep).items():
         known = {one.chain for one in chains}
         own = [row for row in parts if row["chain"] in known]
         for stratum in _strata(chains, own) if by_stratum else ():
@@ -107,6 +119,18 @@ def results_table(root: Path, sweep: str, level: float = 0.95, by_stratum: bool 
             results.append(_result(cell._replace(stratum=stratum), chains, chosen, level))
         results.append(_result(cell, chains, [row for row in rows if row["chain"] in known], level))
     return results
+
+
+def planned_cells(root: Path, sweep: str) -> dict[Cell, list[PlannedChain]]:
+    """The chains of each cell, in the manifest's order.
+
+    Raises:
+        StorageError: the sweep has no manifest, or it is damaged.
+    """
+    cells: dict[Cell, list[PlannedChain]] = defaultdict(list)
+    for planned in read_manifest(root, sweep).chains:
+        cells[_cell(planned)].append(planned)
+    return cells
 
 
 def _strata(chains: Sequence[PlannedChain], rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,7 +10,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from dashboards import prompts
 from dashboards.table import as_json, as_markdown, as_rich, interval, notes
+from knowledge_store.lake.prompts import PromptRow, Spending
 from knowledge_store.lake.results import MEASURES, Cell, CellResult
 from knowledge_store.lake.statistics import UNKNOWN, Interval, student_t_interval, wilson_interval
 
@@ -68,7 +70,7 @@ def test_what_all_rows_share_is_the_title() -> None:
     other = replace(ROW, cell=ROW.cell._replace(method="react"))
     text = drawn(ROW, other)
     assert "plancraft test.small · scripted" in text
-    assert text.count("plancraft") == 1
+    assert text.count("plancraft test.small") == 1
     third = replace(ROW, cell=ROW.cell._replace(backbone="gpt-4.1-mini"))
     assert drawn(ROW, third).count("gpt-4.1-mini") >= 1
 
@@ -131,6 +133,57 @@ def test_markdown_has_one_line_per_row_and_escapes_bars() -> None:
 
 def test_json_is_json() -> None:
     assert json.loads(json.dumps(as_json([ROW])))[0]["method"] == "ocm"
+
+
+METHODS = ("ocm", "react", "reflexion", "expel", "awm", "asi", "worldcoder", "walle", "voyager")
+
+
+def test_many_methods_fit_a_terminal_with_what_they_are_compared_by() -> None:
+    rates = {method: student_t_interval([place / 20, place / 10]) for place, method in enumerate(METHODS)}
+    shown = [
+        replace(of("plancraft", method), measures={**ROW.measures, "success_rate": rate})
+        for method, rate in rates.items()
+    ]
+    measures = {"tokens": 123_456.0, "memory_bytes": 24_012.0, "cost": 0.0123}
+    rows = [
+        replace(
+            row, measures={**row.measures, **{name: student_t_interval([x]) for name, x in measures.items()}}
+        )
+        for row in shown
+    ]
+    text = drawn(*rows)
+    assert all(len(line) <= 100 for line in text.splitlines())
+    lines = [line.split() for line in text.splitlines() if line.split() and line.split()[0] in METHODS]
+    assert [line[0] for line in lines] == list(METHODS)
+    best, worst = lines[-1], lines[0]
+    assert best[1] == "3.00" and worst[1] == "7.00"
+    assert worst[-3:] == ["123,456", "24.0", "0.012"]
+    assert "A.R." in text and "tokens" in text and "KB" in text and "invalid" in text and "reward" in text
+
+
+def test_the_note_names_the_ranked_columns_and_who_has_no_rank() -> None:
+    late = replace(of("plancraft", "react"), episodes_done=59)
+    text = as_markdown([ROW, late])
+    assert "over plancraft.success_rate, plancraft.reward; 1 is the best" in text
+    assert "incomplete: react with scripted (plancraft.success_rate, plancraft.reward)" in text
+    ranks = [row["average_rank"]["mean"] for row in as_json([ROW, late])]
+    assert ranks == [1.0, None]
+
+
+def test_the_prompt_table_has_a_column_for_each_bucket_that_was_played() -> None:
+    spent = Spending(9.5, 12_345.0, None)
+    row = PromptRow(ROW.cell, 30, {0: 500.0, 1: 812.4, 20: 3_000.0}, spent, Spending(0.0, 0.0, 0.0))
+    waiting = PromptRow(ROW.cell._replace(method="react"), 0, {}, None, None)
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(prompts.as_rich([row, waiting]))
+    text = console.export_text()
+    (line,) = (line for line in text.splitlines() if line.strip().startswith("ocm"))
+    assert line.split()[1:] == ["500", "812", "3,000", "9.5", "12,345", "unknown", "0.0", "0", "0.0000"]
+    assert "20-49" in text and "5-9" not in text
+    assert "| react | plancraft test.small | scripted | 0 | – |" in prompts.as_markdown([row, waiting])
+    first, second = json.loads(json.dumps(prompts.as_json([row, waiting])))
+    assert first["acting_prompt_tokens"] == {"0": 500.0, "1-4": 812.4, "20-49": 3000.0}
+    assert first["acting"]["cost"] is None and second["acting"] is None
 
 
 def test_an_empty_table_is_a_table() -> None:
