@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from agents.asking import ask
 from agents.parsing import fenced_blocks
+from agents.poeworld.judging import Told
 from agents.poeworld.model import CODE_CHARS, EXTRACTOR_CHARS, WorldModel, checked
 from agents.poeworld.settings import PoeWorldSettings
 from agents.poeworld.transitions import Case
@@ -56,7 +57,7 @@ async def extractor(bench: Bench, goal: str, texts: Sequence[str], problem: str,
 async def experts(
     bench: Bench,
     case: Case,
-    seen: tuple[Sequence[str], Sequence[str]],
+    told: Told,
     variables: Sequence[Variable],
     model: WorldModel,
     settings: PoeWorldSettings,
@@ -66,16 +67,15 @@ async def experts(
     Args:
         bench: where they are asked for.
         case: the transition.
-        seen: lines on its objects, and on what changed.
+        told: its objects, and what changed.
         variables: what the model foresaw of it.
-        model: whose experts these are.
+        model: whose experts spoke of it.
         settings: how many, and the temperature.
 
     Raises:
         UnreadableReply: two replies in a row held no code.
     """
     most = settings.experts_per_surprise
-    objects, changes = seen
     messages = (
         Message("system", fill(PROMPTS, "experts_system", most=most, chars=CODE_CHARS)),
         Message(
@@ -85,11 +85,11 @@ async def experts(
                 "experts_user",
                 goal=case.goal,
                 before=case.before[0],
-                objects="\n".join(objects) or "Nothing was found.",
+                objects="\n".join(told.objects) or "Nothing was found.",
                 action=case.action,
                 after="(as before)" if case.after == case.before[0] else case.after,
-                outcome=_outcome(case, changes),
-                foreseen=_foreseen(variables, model),
+                outcome=_outcome(case, told.changes.values()),
+                foreseen=_foreseen(variables, told, model),
                 experts=_spoken(variables, model),
             ),
         ),
@@ -102,19 +102,27 @@ def _read(reply: Reply) -> tuple[str, ...]:
     return fenced_blocks(reply.text, reply.finish_reason)
 
 
-def _outcome(case: Case, changes: Sequence[str]) -> str:
+def _outcome(case: Case, changes: Iterable[str]) -> str:
     success = "The environment carried it out" if case.success else "The environment did not carry it out"
     reward = "the reward rose" if case.reward else "the reward did not rise"
     return "\n".join([f"{success}; {reward}.", *(f"- {change}" for change in changes)])
 
 
-def _foreseen(variables: Sequence[Variable], model: WorldModel) -> str:
+def _foreseen(variables: Sequence[Variable], told: Told, model: WorldModel) -> str:
+    """The probability of everything that came, or that experts speak of."""
     lines = [
-        f"- {one.attribute}: probability {probability(one, model.weights):.2f}, "
+        f"- {_named(one, told)}: probability {probability(one, model.weights):.2f}, "
         f"and it {'came' if one.came else 'did not come'}"
         for one in variables
     ]
-    return "\n".join(dict.fromkeys(lines))
+    return "\n".join(lines)
+
+
+def _named(variable: Variable, told: Told) -> str:
+    if not variable.name:
+        return variable.attribute
+    change = told.changes.get(variable.name, "")
+    return change.partition(": ")[0] or f"{variable.attribute} of another object"
 
 
 def _spoken(variables: Sequence[Variable], model: WorldModel) -> str:

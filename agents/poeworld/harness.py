@@ -21,7 +21,7 @@ CHANGED = 6
 """Changed objects of a transition that a row names, beside those that experts speak of."""
 CLAIMED = 12
 """Objects of a transition that experts can speak of."""
-TOLD = 40
+TOLD = 24
 """Objects that are told as a text."""
 PROBLEM = 100
 
@@ -122,20 +122,28 @@ def _checked(extract: Any, text: str) -> str:
 
 
 def _told(see: _Sight, case: Any) -> Any:
-    """Lines on objects and on changes; objects that changed come first."""
+    """Lines on objects, those that changed first; and for each change its variable and a line."""
     before, changes = _transition(see, case)
     changed = {name for name, _ in changes}
     order = sorted(before, key=lambda name: name not in changed)[:TOLD]
     after = see.found(case[3])
+    places = _places(before)
     lines = [
-        f"{attribute} of {name!r}: {before[name][attribute]!r} -> {after[name][attribute]!r}"
-        for name, attribute in changes[: CHANGED * 2]
+        (
+            f"{LETTERS[attribute]}{places[name]}",
+            f"{attribute} of {name!r}: {before[name][attribute]!r} -> {after[name][attribute]!r}",
+        )
+        for name, attribute in changes
     ]
     objects = [f"{name!r}: {dict(before[name])}" for name in order]
     return [_short(objects, PRINTED * 2 // 3), _short(lines, PRINTED // 3)]
 
 
-def _short(lines: list[str], most: int) -> list[str]:
+def _places(objects: dict[str, Any]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(sorted(objects))}
+
+
+def _short(lines: list[Any], most: int) -> list[Any]:
     while lines and len(json.dumps(lines)) > most:
         lines = lines[:-1]
     return lines
@@ -156,7 +164,7 @@ def _loaded(code: str) -> Any:
 
 def _row(see: _Sight, experts: list[tuple[int, Any]], case: Any) -> str:
     before, changes = _transition(see, case)
-    places = {name: place for place, name in enumerate(sorted(before))}
+    places = _places(before)
     came = {f"{LETTERS[attribute]}{places[name]}" for name, attribute in changes}
     said: dict[str, list[str]] = {}
     raised: list[str] = []

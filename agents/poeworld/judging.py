@@ -115,7 +115,7 @@ def _variables(case: Case, row: Found) -> tuple[Variable, ...]:
         for attribute, came in own.items()
     ]
     objects = [
-        Variable(_ATTRIBUTES[letter], came, votes)
+        Variable(_ATTRIBUTES[letter], came, votes, f"{letter}{place}")
         for (letter, place), (came, votes) in sorted(row.items())
         if place and letter in "cl"
     ]
@@ -123,6 +123,16 @@ def _variables(case: Case, row: Found) -> tuple[Variable, ...]:
 
 
 # --- other questions ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of a transition."""
+
+    objects: tuple[str, ...] = ()
+    """A line for each, at the beginning."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """Name of a variable -> a line."""
 
 
 async def extractor_problem(bench: Bench, extractor: str, texts: Sequence[str]) -> str:
@@ -143,14 +153,15 @@ async def extractor_problem(bench: Bench, extractor: str, texts: Sequence[str]) 
     return raised or (f"no objects in {empty} of {len(texts)} observations" if 2 * empty > len(texts) else "")
 
 
-async def told(bench: Bench, extractor: str, case: Case) -> tuple[list[str], list[str]]:
-    """Lines on a transition's objects and on what changed; nothing where that cannot be executed."""
+async def told(bench: Bench, extractor: str, case: Case) -> Told:
+    """A transition in lines; nothing where that cannot be executed."""
     ran = await run(bench, "extractor.py", extractor, harness, {"ask": "tell", **_shared([case])})
     value = ran.value
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, list) for part in value):
-        return [], []
-    objects, changes = ([_line(one) for one in part] for part in value)
-    return objects, changes
+        return Told()
+    objects, changes = value
+    pairs = [pair for pair in changes if isinstance(pair, list) and len(pair) == 2]
+    return Told(tuple(map(_line, objects)), {_line(name): _line(change) for name, change in pairs})
 
 
 def _line(value: Any) -> str:

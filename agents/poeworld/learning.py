@@ -89,13 +89,18 @@ class Lesson:
     async def _explain(self, cases: Sequence[Case]) -> None:
         """Ask for experts on the most surprising transitions, one after the other.
 
-        What the experts on one explain surprises no more; kinds that were not asked about come first.
+        What the experts on one explain surprises no more: while they are new, weights are fitted to this
+        episode. Kinds that were not asked about come first.
         """
+        before = self.model
         tried: set[int] = set()
         kinds: Counter[tuple[object, ...]] = Counter()
         while len(tried) < self._settings.surprises:
             model = self.model
             judged = await judging.judged(self._bench, model.extractor, model.experts, cases)
+            if model is not before:
+                weights = fitted(judged.transitions, model.weights, self._settings)
+                model = replace(model, weights=weights)
             expected = {
                 place: likelihood(variables, model.weights)
                 for place, variables in enumerate(judged.transitions)
@@ -107,13 +112,13 @@ class Lesson:
             place = min(surprises, key=lambda place: (kinds[_kind(cases[place])], expected[place], place))
             tried.add(place)
             kinds[_kind(cases[place])] += 1
-            await self._ask(cases[place], judged.transitions[place])
+            await self._ask(cases[place], judged.transitions[place], model)
 
-    async def _ask(self, case: Case, variables: Sequence[Variable]) -> None:
+    async def _ask(self, case: Case, variables: Sequence[Variable], weighed: WorldModel) -> None:
         """New experts on a transition; they are in the model then."""
-        seen = await judging.told(self._bench, self.model.extractor, case)
+        told = await judging.told(self._bench, weighed.extractor, case)
         try:
-            blocks = await asked.experts(self._bench, case, seen, variables, self.model, self._settings)
+            blocks = await asked.experts(self._bench, case, told, variables, weighed, self._settings)
         except UnreadableReply as fault:
             self._note(f"{EXPERTS}{name_of(case.verb, self.model.last + 1)}.py", MALFORMED, str(fault))
             return

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,8 @@ class Variable:
     came: bool
     """Whether it did; False for an action that is only thought of."""
     votes: tuple[Vote, ...] = ()
+    name: str = field(default="", compare=False)
+    """Tells it from others of its transition, as the harness names it."""
 
 
 def probability(variable: Variable, weights: Mapping[str, float]) -> float:
