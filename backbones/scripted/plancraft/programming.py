@@ -41,7 +41,7 @@ def largest(item):
 
 '''
 _CRAFT = '''def {name}(product, items, times):
-    """Craft a {kind}: clear the grid, place what it takes, take the product if that is what comes of it.
+    """Craft a {kind} and take it; False if the grid does not give it.
 
     Laid out as '{pattern}'. items: what to place instead of {items} there; times: how often.
     """
@@ -51,23 +51,26 @@ _CRAFT = '''def {name}(product, items, times):
         act(f"move: from {{largest(items[number])[1]}} to [{{cell}}] with quantity {{times}}")
     for _ in range(times):
         if not stacks(product, "[0]"):
-            raise LookupError("the grid does not give it")
+            return False
         act(f"move: from [0] to {{free()}} with quantity 1")
+    return True
 
 
 '''
 _SMELT = '''def smelt(item, times):
-    """Smelt an item into an empty slot, as much as its largest stack holds."""
+    """Smelt an item into an empty slot, as much as its largest stack holds. False if nothing comes of it."""
     clear()
     seen, stack = last_observation(), largest(item)
-    if act(f"smelt: from {stack[1]} to {free()} with quantity {min(times, int(stack[3]))}") == seen:
-        raise LookupError("smelting has no effect")
+    return act(f"smelt: from {stack[1]} to {free()} with quantity {min(times, int(stack[3]))}") != seen
 
 
 '''
 _MAIN = '''def {name}():
-    """Make {target} from what is there."""
+    """Make {target} from what is there, one thing after another."""
+    return (
 {lines}
+    )
+
 
 '''
 _GIVE_UP = '''def give_up(reason):
@@ -119,8 +122,8 @@ def _program(plan: Plan, scene: playing.Scene, stored: Mapping[str, str]) -> str
         return f"{body}{parts.calls[0]}\n"
     word = kind(scene.target)
     name = f"make_{word}" if word.isidentifier() else "make"
-    lines = "".join(f"    {call}\n" for call in parts.calls)
-    return f"{body}{_MAIN.format(name=name, target=scene.target, lines=lines)}{name}()\n"
+    lines = "\n        and ".join(parts.calls)
+    return f"{body}{_MAIN.format(name=name, target=scene.target, lines=f'        {lines}')}{name}()\n"
 
 
 def _craft(job: Job, times: int, stored: Mapping[str, str], parts: Parts) -> str:
