@@ -80,6 +80,12 @@ class _Vote:
     kind: Kind
     index: int
     text: str
+    by_number: bool = False
+    """Whether an agreement or a removal says something else than the insight that it means."""
+
+    def __str__(self) -> str:
+        place = "" if self.kind is Kind.ADD else f" {self.index + 1}"
+        return f"{self.kind}{place}{' (by its number)' if self.by_number else ''}: {self.text}"
 
 
 def read(text: str) -> tuple[Insight, ...]:
@@ -139,7 +145,10 @@ def edit(insights: Sequence[Insight], operations: Sequence[Operation], max_rules
         operations: as it wrote them.
         max_rules: how many insights are wanted; at most ``TOO_MANY`` more are kept.
     """
-    judged = [_judged(one, insights) for one in operations]
+    judged: list[_Vote | str] = []
+    for operation in operations:
+        said = [one.text for one in judged if isinstance(one, _Vote) and one.kind is Kind.ADD]
+        judged.append(_judged(operation, insights, said))
     votes = [one for one in judged if isinstance(one, _Vote)]
     removal = STRONG_REMOVAL if len(insights) >= max_rules + TOO_MANY else 1
     changed = list(insights)
@@ -148,14 +157,13 @@ def edit(insights: Sequence[Insight], operations: Sequence[Operation], max_rules
             if vote.kind is kind:
                 _carry_out(vote, changed, removal)
     kept = sorted((one for one in changed if one.importance > 0), key=lambda one: -one.importance)
-    account = tuple(one if isinstance(one, str) else f"{one.kind}{_place(one)}: {one.text}" for one in judged)
+    account = tuple(map(str, judged))
     return Edited(tuple(kept[: max_rules + TOO_MANY]), account)
 
 
 def _carry_out(vote: _Vote, insights: list[Insight], removal: int) -> None:
     if vote.kind is Kind.ADD:
-        if all(one.text not in vote.text for one in insights):
-            insights.append(Insight(vote.text, NEW))
+        insights.append(Insight(vote.text, NEW))
         return
     one = insights[vote.index]
     if vote.kind is Kind.REMOVE:
@@ -166,28 +174,26 @@ def _carry_out(vote: _Vote, insights: list[Insight], removal: int) -> None:
         insights[vote.index] = Insight(vote.text, one.importance + 1)
 
 
-def _judged(operation: Operation, insights: Sequence[Insight]) -> _Vote | str:
+def _judged(operation: Operation, insights: Sequence[Insight], added: Sequence[str]) -> _Vote | str:
     """What an operation comes down to: conflicts are repaired, or it is dropped and this is why.
 
-    An addition or an edit that repeats an insight is none; an agreement or a removal means the insight
-    whose text it holds, and only where there is none the one of its number, since models paraphrase.
+    An addition that repeats an insight, or one of those added before it, is dropped; an edit that repeats an
+    insight agrees with it; an agreement or a removal means the insight whose text it holds, and only where
+    there is none the one of its number, since models paraphrase.
     """
     kind, text = operation.kind, operation.text
     match = next((place for place, one in enumerate(insights) if one.text in text), None)
     by_number = _index(operation.number, len(insights))
     if kind is Kind.ADD:
-        return _Vote(kind, -1, text) if match is None else f"dropped, as it is known: {kind}: {text}"
+        is_new = match is None and not any(one in text for one in added)
+        return _Vote(kind, -1, text) if is_new else f"dropped, as it is known: {kind}: {text}"
     if kind is Kind.EDIT and match is not None:
         return _Vote(Kind.AGREE, match, insights[match].text)
     index = by_number if kind is Kind.EDIT or match is None else match
     if index is None:
         return f"dropped, as there is no such insight: {kind} {operation.number or ''}: {text}"
-    return _Vote(kind, index, text)
+    return _Vote(kind, index, text, by_number=kind is not Kind.EDIT and match is None)
 
 
 def _index(number: int | None, size: int) -> int | None:
     return number - 1 if number is not None and 1 <= number <= size else None
-
-
-def _place(vote: _Vote) -> str:
-    return "" if vote.kind is Kind.ADD else f" {vote.index + 1}"

@@ -24,7 +24,8 @@ class ExpelSettings(Model):
     similarity: float = Field(default=0.2, ge=0, le=1)
     """How alike the texts of two tasks must be for a comparison: normalised BM25. It stands for a cosine of
     0.5 between sentence embeddings, by which tasks of one benchmark are nearly all alike; from 0.2 on, they
-    share more than the words that all tasks share."""
+    share more than the words that all tasks share. Of the first few tasks of a chain little is known to be
+    shared by all, so that they are compared more readily."""
     max_experience: int = Field(default=100, ge=1)
     """Episodes in the pool; the oldest goes first."""
     trajectory_chars: int = Field(default=16_000, ge=1_000)

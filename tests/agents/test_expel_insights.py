@@ -24,7 +24,7 @@ LIST = (Insight("Open doors first.", 4), Insight("Look around.", 2), Insight("He
 
 
 def op(line: str) -> tuple[Operation, ...]:
-    return parse_operations(line, "stop", 4)
+    return parse_operations(line, "stop", 5)
 
 
 def after(*lines: str, max_rules: int = 10) -> list[tuple[str, int]]:
@@ -72,13 +72,17 @@ def test_a_removal_from_a_list_that_is_too_long_counts_three() -> None:
 
 def test_the_account_says_what_was_done_and_dropped() -> None:
     account = edit(
-        LIST, op("ADD 4: Look around.\nAGREE 9: No.\nEDIT 3: Heat food. Now.\nADD: New."), 10
+        LIST,
+        op("ADD 4: Look around.\nAGREE 9: No.\nEDIT 3: Heat food. Now.\nADD: New.\nADD: New. Really."),
+        10,
     ).account
+    assert edit(LIST, op("REMOVE 2: Peer."), 10).account == ("REMOVE 2 (by its number): Peer.",)
     assert account == (
         "dropped, as it is known: ADD: Look around.",
         "dropped, as there is no such insight: AGREE 9: No.",
         "AGREE 3: Heat food.",
         "ADD: New.",
+        "dropped, as it is known: ADD: New. Really.",
     )
 
 
