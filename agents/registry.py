@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agents import workloads
 from agents.asi.agent import AsiAgent
 from agents.asi.settings import AsiSettings
 from agents.awm.agent import AwmAgent
@@ -27,6 +28,9 @@ from agents.voyager.agent import VoyagerAgent
 from agents.voyager.settings import VoyagerSettings
 from agents.walle.agent import WalleAgent
 from agents.walle.settings import WalleSettings
+from agents.workload import Workload, no_memory, one_update
+from agents.worldcoder.agent import WorldcoderAgent
+from agents.worldcoder.settings import WorldcoderSettings
 from ocm.errors import Problem, SpecError
 from ocm.spec import Model
 
@@ -43,11 +47,14 @@ class Method:
     build: Callable[[Any], Agent]
     preset: Mapping[str, Any] = field(default_factory=dict)
     prompts: tuple[str, ...] = (SHARED,)
+    workload: Callable[[Any], Workload] = one_update
+    """What it asks of a backbone with given settings, for estimates."""
 
 
 def _ocm(name: str, summary: str, **preset: Any) -> Method:
     source = "arXiv 2607.02846"
-    return Method(name, "ocm", summary, source, OcmSettings, OcmAgent, preset, (SHARED, "agents.ocm.prompts"))
+    prompts = (SHARED, "agents.ocm.prompts")
+    return Method(name, "ocm", summary, source, OcmSettings, OcmAgent, preset, prompts, workloads.ocm)
 
 
 METHODS: Mapping[str, Method] = {
@@ -66,6 +73,7 @@ METHODS: Mapping[str, Method] = {
             "arXiv 2210.03629",
             ReactSettings,
             ReactAgent,
+            workload=no_memory,
         ),
         Method(
             "reflexion",
@@ -75,6 +83,7 @@ METHODS: Mapping[str, Method] = {
             ReflexionSettings,
             ReflexionAgent,
             prompts=(SHARED, "agents.reflexion.prompts"),
+            workload=workloads.reflexion,
         ),
         Method(
             "awm",
@@ -84,6 +93,7 @@ METHODS: Mapping[str, Method] = {
             AwmSettings,
             AwmAgent,
             prompts=(SHARED, "agents.awm.prompts"),
+            workload=workloads.awm,
         ),
         Method(
             "asi",
@@ -93,6 +103,7 @@ METHODS: Mapping[str, Method] = {
             AsiSettings,
             AsiAgent,
             prompts=(SHARED, "agents.asi.prompts"),
+            workload=workloads.asi,
         ),
         Method(
             "expel",
@@ -102,6 +113,7 @@ METHODS: Mapping[str, Method] = {
             ExpelSettings,
             ExpelAgent,
             prompts=(SHARED, "agents.expel.prompts"),
+            workload=workloads.expel,
         ),
         Method(
             "poeworld",
@@ -111,6 +123,7 @@ METHODS: Mapping[str, Method] = {
             PoeWorldSettings,
             PoeWorldAgent,
             prompts=(SHARED, "agents.poeworld.prompts"),
+            workload=workloads.poeworld,
         ),
         Method(
             "voyager",
@@ -120,6 +133,7 @@ METHODS: Mapping[str, Method] = {
             VoyagerSettings,
             VoyagerAgent,
             prompts=(SHARED, "agents.voyager.prompts"),
+            workload=workloads.voyager,
         ),
         Method(
             "walle",
@@ -129,6 +143,17 @@ METHODS: Mapping[str, Method] = {
             WalleSettings,
             WalleAgent,
             prompts=(SHARED, "agents.walle.prompts"),
+            workload=workloads.walle,
+        ),
+        Method(
+            "worldcoder",
+            "worldcoder",
+            "A transition and reward program, fitted to what was seen, chooses among proposed plans",
+            "arXiv 2402.12275",
+            WorldcoderSettings,
+            WorldcoderAgent,
+            prompts=(SHARED, "agents.worldcoder.prompts"),
+            workload=workloads.worldcoder,
         ),
     )
 }

@@ -1,8 +1,8 @@
 """What a sweep is expected to cost, before anything runs. Pure arithmetic, assumptions in sight.
 
 Rules and step limit are the environment's own, and the length of its observations was measured (its
-registry entry). The rest is assumed, in round numbers; the upper bound takes every step, every inspect and
-every repair that the settings allow.
+registry entry). The rest is assumed, in round numbers: what a method asks is its workload
+(:mod:`agents.workload`). The upper bound takes every step and every further call that the settings allow.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents import registry as methods
+from agents.workload import Workload
 from backbones.prices import cost, prices_of
 from envs import registry as environments
 from flows.planning import ChainPlan
@@ -24,22 +26,14 @@ class Assumptions:
 
     steps_share: float = 0.7
     """Share of the step limit that an episode takes on average."""
-    inspects: float = 3.0
     corrections: float = 0.3
     instruction_tokens: int = 150
     """The acting prompt without rules and memory."""
-    memory_tokens: int = 3_000
-    """Level 0 in the acting prompt, on average over a chain; methods without memory have none."""
     reply_tokens: int = 90
     frame_tokens: int = 20
     """What stands around an observation in the dialogue."""
-    learn_tokens: int = 2_000
-    """A reflection's or an update's prompt without memory and trajectory: instructions, plan, source."""
     trajectory_tokens_at_most: int = 12_000
     """Of a longer episode, the middle is left out."""
-    reflect_reply_tokens: int = 500
-    update_reply_tokens: int = 1_500
-    repairs: float = 0.3
 
 
 ASSUMED = Assumptions()
@@ -60,28 +54,26 @@ class Estimate:
 def estimate_chain(chain: ChainPlan, assumed: Assumptions = ASSUMED) -> Estimate:
     """The estimate for all episodes of one chain."""
     episodes = len(chain.tasks)
-    learns = chain.key.agent != "react"
-    settings = chain.key.method_settings
-    inspects = assumed.inspects if learns and settings.get("disclosure") == "progressive" else 0.0
+    work = workload(chain)
     steps = assumed.steps_share * chain.step_limit
-    turns = steps + inspects + assumed.corrections
-    turn = turn_tokens(chain.key.environment, assumed)
-    head = (
-        assumed.instruction_tokens + estimate_tokens(chain.rules) + (assumed.memory_tokens if learns else 0)
-    )
+    turns = work.turns_per_step * steps + work.turns_per_episode + assumed.corrections
+    reply = assumed.reply_tokens if work.reply_tokens is None else work.reply_tokens
+    observation = turn_tokens(chain.key.environment, assumed) - assumed.reply_tokens
+    turn = reply + observation * max(1.0, 1 / work.turns_per_step)  # one reply may act for several steps
+    head = assumed.instruction_tokens + estimate_tokens(chain.rules) + work.memory_tokens
     prompt = turns * head + turn * turns * (turns - 1) / 2
-    completion = turns * assumed.reply_tokens
+    completion = turns * reply
     calls = turns
-    if learns:
-        reflections = 1.0 if settings.get("reflection", True) else 0.0
-        updates = 1 + (assumed.repairs if settings.get("verification", True) else 0.0)
-        calls += reflections + updates
-        trajectory = min(turns * turn, assumed.trajectory_tokens_at_most)
-        prompt += (reflections + updates) * (assumed.learn_tokens + assumed.memory_tokens + trajectory)
-        completion += reflections * assumed.reflect_reply_tokens + updates * assumed.update_reply_tokens
+    for asked in work.learning:
+        times = work.learns * asked.expected
+        memory = work.memory_tokens if asked.sees_memory else 0
+        trajectories = asked.trajectories * min(turns * turn, assumed.trajectory_tokens_at_most)
+        calls += times
+        prompt += times * (asked.prompt_tokens + memory + trajectories)
+        completion += times * asked.reply_tokens
     return Estimate(
         calls * episodes,
-        _calls_at_most(chain) * episodes,
+        _calls_at_most(work, chain.step_limit) * episodes,
         prompt * episodes,
         completion * episodes,
         _cost(chain, prompt * episodes, completion * episodes),
@@ -98,13 +90,16 @@ def turn_tokens(environment: str, assumed: Assumptions = ASSUMED) -> float:
     return assumed.reply_tokens + assumed.frame_tokens + observation
 
 
-def _calls_at_most(chain: ChainPlan) -> int:
-    """Every step with its one correction, all inspects, all repairs, each asked twice."""
-    settings = chain.key.method_settings
-    acting = 2 * chain.step_limit + int(settings.get("inspects_per_episode", 0))
-    if chain.key.agent == "react":
-        return acting
-    return acting + 2 * (2 + int(settings.get("max_repairs", 0)))
+def workload(chain: ChainPlan) -> Workload:
+    """What the chain's method asks of a backbone with the chain's settings."""
+    key = chain.key
+    return methods.method(key.agent).workload(methods.full_settings(key.agent, key.method_settings))
+
+
+def _calls_at_most(work: Workload, step_limit: int) -> int:
+    """Every step with all that may be asked for it, and all calls to learn."""
+    acting = work.calls_per_step_at_most * step_limit + work.calls_per_episode_at_most
+    return acting + work.learning_calls_at_most
 
 
 def _cost(chain: ChainPlan, prompt: float, completion: float) -> float | None:

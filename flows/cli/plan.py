@@ -17,7 +17,7 @@ from flows.cli.options import spec_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(spec: Path, as_json: bool) -> None:
     """Print the chains of SPEC, the calls it will take and an estimate of its cost. Runs nothing."""
-    from flows.estimate import ASSUMED, estimate_chain, total, turn_tokens
+    from flows.estimate import ASSUMED, estimate_chain, total, turn_tokens, workload
     from flows.planning import plan as expand
     from flows.spec_file import load_spec
 
@@ -26,7 +26,12 @@ def plan(spec: Path, as_json: bool) -> None:
     everything = total(estimates)
     if as_json:
         rows = [
-            {"chain": chain.id, "episodes": len(chain.tasks), **asdict(estimate)}
+            {
+                "chain": chain.id,
+                "episodes": len(chain.tasks),
+                **asdict(estimate),
+                "workload": asdict(workload(chain)),
+            }
             for chain, estimate in zip(expanded.chains, estimates, strict=True)
         ]
         document = {"sweep": expanded.spec.name, "chains": rows, "total": asdict(everything)}

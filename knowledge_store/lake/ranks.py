@@ -127,7 +127,7 @@ def rank(rows: Sequence[CellResult], columns: Sequence[RankColumn] = ()) -> Rank
 
 def _within(rows: Sequence[CellResult], columns: Sequence[RankColumn]) -> dict[str, AverageRank]:
     """The ranks of the methods of one backbone."""
-    parts = {str(column): found for column in columns if (found := _parts(rows, column))}
+    parts = {str(column): part for column in columns if (part := _parts(rows, column))}
     methods = list(dict.fromkeys(row.cell.method for row in rows))
     gaps = {
         method: tuple(title for title, part in parts.items() if not all(method in one for one in part))

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from agents.registry import METHODS
+from agents.workload import one_update
 from envs import registry as environments
-from flows.estimate import estimate_chain, total
+from flows.estimate import estimate_chain, total, turn_tokens
 from flows.planning import ordered, plan
 from flows.spec_file import parse_spec
 from ocm.errors import SpecError
@@ -120,6 +122,50 @@ def test_react_neither_inspects_nor_learns() -> None:
     ocm, react = plan(spec(methods=["ocm", "react"], seeds=[0]), {}).chains
     assert estimate_chain(react).calls < estimate_chain(ocm).calls
     assert estimate_chain(react).cost == 0.0
+
+
+@pytest.mark.parametrize(
+    ("method", "calls", "at_most", "prompt", "completion"),
+    [
+        # 0.7 of 30 steps, 0.3 corrections; OCM: 3 inspects, 1 plan, 1.3 updates, at most 15 inspects and 8
+        ("react", 21.3, 60, 0, 21.3 * 90),
+        ("ocm", 24.3 + 2.3, 60 + 15 + 8, 24.3 * 3_000, 24.3 * 90 + 500 + 1.3 * 1_500),
+        ("ocm-no-verification", 24.3 + 2, 60 + 15 + 8, 24.3 * 3_000, 24.3 * 90 + 2_000),
+        ("ocm-no-disclosure", 21.3 + 2.3, 60 + 15 + 8, 21.3 * 3_000, 21.3 * 90 + 500 + 1.3 * 1_500),
+    ],
+)
+def test_an_estimate_by_hand(
+    method: str, calls: float, at_most: int, prompt: float, completion: float
+) -> None:
+    chain = replace(plan(spec(methods=[method], seeds=[0]), {}).chains[0], step_limit=30, rules="")
+    chain = replace(chain, tasks=chain.tasks[:1])
+    found = estimate_chain(chain)
+    turns = calls if method == "react" else calls - (2 if method == "ocm-no-verification" else 2.3)
+    turn = turn_tokens("plancraft")
+    acting = prompt + turns * 150 + turn * turns * (turns - 1) / 2
+    learning = (calls - turns) * (2_000 + 3_000 + min(turns * turn, 12_000))
+    assert found.calls == pytest.approx(calls)
+    assert found.calls_at_most == at_most
+    assert found.prompt_tokens == pytest.approx(acting + learning)
+    assert found.completion_tokens == pytest.approx(completion)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_a_workload_and_its_bound_holds(method: str) -> None:
+    chain = plan(spec(methods=[method], seeds=[0]), {}).chains[0]
+    assert METHODS[method].workload is not one_update, "declare its workload in agents/workloads.py"
+    found = estimate_chain(chain)
+    assert 0 < found.calls < found.calls_at_most
+    assert found.prompt_tokens > found.completion_tokens > 0
+
+
+def test_a_workload_follows_the_settings() -> None:
+    few, many = (
+        plan(spec(methods=[{"name": "worldcoder", "settings": {"calls_per_episode": n}}], seeds=[0]), {})
+        for n in (0, 20)
+    )
+    assert estimate_chain(few.chains[0]).calls < estimate_chain(many.chains[0]).calls
+    assert estimate_chain(many.chains[0]).calls_at_most == len(many.chains[0].tasks) * (3 * 30 + 22)
 
 
 def test_longer_observations_longer_rules_and_more_steps_cost_more() -> None:
