@@ -58,9 +58,13 @@ class ScriptProgram:
         self.ending = ""
         """How it ended; empty while it goes on."""
         self._bench = bench
+        self._first: str | None = None
 
     async def next(self, taken: Sequence[Exchange]) -> str | None:
+        if not taken and self._first is not None:
+            return self._first  # agents ask for it, to see that there is one, and then hand the program on
         action, self.ending = await self._go_on(taken)
+        self._first = self._first if taken else action
         return action
 
     def told(self, taken: Sequence[Exchange]) -> str:

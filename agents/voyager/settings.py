@@ -18,7 +18,7 @@ class VoyagerSettings(Model):
     """Ask for criticism between two programs of an episode."""
     max_skills: int = Field(default=100, ge=1)
     """Programs that are kept; the one that was not used for longest goes first."""
-    program_chars: int = Field(default=6_000, ge=200)
+    program_chars: int = Field(default=5_000, ge=200)
     """Characters of a program that is kept; a longer one is not."""
     trajectory_chars: int = Field(default=8_000, ge=1_000)
     """Characters of an episode shown to the description."""

@@ -213,6 +213,18 @@ async def test_programs_that_fit_the_goal_are_shown_and_all_can_be_called(sandbo
     assert await actions(decision, "ok", "ok") == ["take oak", "take cup"]
 
 
+async def test_the_prompt_stays_within_its_budget(sandbox: Sandbox) -> None:
+    """Eight thousand tokens at four characters each, however much is stored."""
+    settings, memory = VoyagerSettings(), dict[str, str]()
+    for number in range(120):
+        source = f"X = '{'x' * (settings.program_chars - 6)}'"
+        memory = stored(memory, f"cup{number}", source, "cup " * 200, settings.max_skills)
+    assert len(descriptions_in(memory)) == settings.max_skills
+    _, short = await acted(sandbox, view(), answer())
+    _, long = await acted(sandbox, view(memory), answer())
+    assert 20_000 < len(long.prompt(0, 0)) - len(short.prompt(0, 0)) <= 32_000
+
+
 def test_the_best_fit_comes_first_and_the_later_of_equals() -> None:
     memory = library("red", "blue", "green")
     assert fitting(memory, "a blue cup", 2) == ["blue", "green"]
