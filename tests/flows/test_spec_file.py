@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.registry import METHODS, full_settings
 from flows.spec_file import load_spec, parse_spec
 from ocm.errors import SpecError
 from ocm.spec import OpenAIBackbone, ScriptedBackbone
@@ -36,7 +37,17 @@ def test_every_ready_spec_loads() -> None:
     specs = sorted(Path(__file__).parents[2].joinpath("sweeps").glob("*.toml"))
     assert specs
     for path in specs:
-        load_spec(path)
+        for method in load_spec(path).methods:
+            full_settings(method.name, method.settings)
+
+
+def test_the_specs_of_comparisons_have_all_methods() -> None:
+    sweeps = Path(__file__).parents[2] / "sweeps"
+    named = {path.stem: {one.name for one in load_spec(path).methods} for path in sweeps.glob("*.toml")}
+    family = {name for name in METHODS if METHODS[name].agent == "ocm"}
+    assert named["ablation"] == family
+    assert named["paper"] == {*METHODS} - family - {"voyager", "poeworld"} | {"ocm"}
+    assert named["methods"] >= {*METHODS} - family - {"poeworld"}
 
 
 @pytest.mark.parametrize(
