@@ -158,3 +158,29 @@ def test_games_are_not_put_where_a_file_is(
         monkeypatch.setenv("ALFWORLD_DATA", str(target))
         assert ocm("data", "alfworld") == 2
         assert f"cannot put games into {target}: {tmp_path / 'file'} is not" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ([], "A.R."),
+        (["--ranks", "paper"], "plancraft.success_rate.strata"),
+        (["--ranks", "plancraft.reward", "--format", "json"], '"plancraft.reward": 1.0'),
+        (["--prompts"], "1-4"),
+        (["--prompts", "--format", "markdown"], "| learn tokens |"),
+        (["--prompts", "--format", "json"], '"acting_prompt_tokens"'),
+    ],
+)
+def test_results_are_printed_in_every_form(
+    root: Path, options: list[str], shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ocm("results", "demo", "--root", root, *options) == 0
+    assert shown in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [["--ranks", "speed"], ["--ranks", ""], ["--prompts", "--strata"]])
+def test_ranks_and_tables_that_there_are_not(
+    root: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ocm("results", "demo", "--root", root, *options) == 2
+    assert capsys.readouterr().err.count("Traceback") == 0
