@@ -27,8 +27,8 @@ class Outcome:
     valid: bool
     reward: float
     """What this step added to the episode's reward."""
-    done: bool
-    """Whether the environment ended the episode; not that the steps were used up."""
+    done: bool | None
+    """Whether the action ended the task; None where the steps were used up with it, which hides that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,15 @@ class Key(NamedTuple):
 def finished(trajectory: Trajectory, number: int, chars: int) -> Played:
     """A finished episode. Replies without an action never reached the environment and are left out."""
     gained = zip((0.0, *(step.reward for step in trajectory.steps)), trajectory.steps, strict=False)
-    last = len(trajectory.steps) if trajectory.end is not EndReason.STEP_LIMIT else 0
+    last = len(trajectory.steps)
+    ended = None if trajectory.end is EndReason.STEP_LIMIT else True
     steps = tuple(
         Outcome(
             cut(step.action, ACTION_CHARS),
             cut(step.observation, chars),
             step.validity is Validity.VALID,
             step.reward - before,
-            index == last,
+            ended if index == last else False,
         )
         for index, (before, step) in enumerate(gained, start=1)
         if step.observation != malformed_observation()

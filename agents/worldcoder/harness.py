@@ -103,7 +103,7 @@ def _judged(model: Mapping[str, Any], belief: dict[str, Any], step: Any, least: 
     agrees = (
         said["valid"] == step["valid"]
         and _sign(said["reward"]) == _sign(step["reward"])
-        and said["done"] == step["done"]
+        and step["done"] in (None, said["done"])
         and (said["obs"] is None or _f1(said["obs"], step["observation"]) >= least)
     )
     return EXPLAINED if agrees else WRONG, _told(said)

@@ -82,7 +82,8 @@ def _transition(episodes: Sequence[Played], key: Key) -> str:
 
 
 def _step(step: Outcome) -> str:
-    word, done = ("valid" if step.valid else "invalid"), ("done" if step.done else "not done")
+    word = "valid" if step.valid else "invalid"
+    done = "the last action allowed" if step.done is None else "done" if step.done else "not done"
     return (
         f"Action: {step.action}\nOutcome: {word}, reward {step.reward:g}, {done}\n"
         f"Observation after:\n{step.observation}"
