@@ -64,7 +64,7 @@ def _describe(request: Request, error_rate: float) -> str:
     report = read_report(request.messages)
     player = player_of(report.opening)
     seen = player.tell(report)[:SENTENCES] if player else ()
-    return " ".join((f"Reaches the goal: {' '.join(report.goal.split())}.", *seen))
+    return " ".join((f"Reaches the goal: {' '.join(report.goal.split()).rstrip('.')}.", *seen))
 
 
 def _writes_programs(request: Request) -> bool:
