@@ -43,7 +43,7 @@ INTERVAL_NOTE = (
 )
 
 
-MEMORY_NOTE = "Memory: all that a method keeps after the last episode, stored ones included; KB of 1,000 bytes."
+MEMORY_NOTE = "Memory: all that a method keeps after the last episode, its store included; KB of 1,000 bytes."
 
 
 class Column(NamedTuple):
