@@ -15,6 +15,10 @@ _INSPECTED = re.compile(r"^Inspect\[(.*)\]\s*$", re.MULTILINE)
 _SAID = re.compile(r"^Action: (.*)", re.MULTILINE | re.DOTALL)
 _TAKEN = re.compile(r"^> (.*)\n", re.MULTILINE)
 """An action within the report of a program."""
+_AFTERWARDS = re.compile(
+    r"\n(?:It came to its end\.|It was ended |An error ended it: |\nCritique: )[\s\S]*\Z"
+)
+"""What is said of a program behind what it saw."""
 _CORRECTION = "That reply could not be used"
 _NOT_SENT = "The action was not sent"
 _LAST_RULE = "write nothing after it: the environment answers."
@@ -99,7 +103,7 @@ def _exchanges(said: str, observation: str) -> list[Exchange]:
     """One exchange; of a program, one for each of its actions whose observation is shown whole."""
     if not observation.startswith("> "):
         return [Exchange(said, observation)]
-    _, *parts = _TAKEN.split(observation)
+    _, *parts = _TAKEN.split(_AFTERWARDS.sub("", observation))
     taken = zip(parts[::2], parts[1::2], strict=True)
     return [Exchange(f"Action: {action}", seen) for action, seen in taken if not seen.rstrip().endswith("…")]
 

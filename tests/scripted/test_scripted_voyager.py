@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from agents.acting import observed, program_report
 from agents.voyager.library import descriptions_in
+from backbones.scripted.dialogue import read_dialogue
 from envs.plancraft.environment import PlancraftEnvironment
 from knowledge_store.sandbox import Policy, Sandbox
-from ocm.types import Episode, TurnKind, UpdateOutcome
-from tests.scripted.texts import Boxed, play_tasks
+from ocm.types import Episode, Exchange, Message, TurnKind, UpdateOutcome
+from tests.scripted.texts import Boxed, acting, play_tasks
 
 WALL, OTHER_WALL, BASALT, POLISHED = "VAL0346", "VAL0155", "VAL0441", "VAL0592"
 """Walls of two stones; polished basalt; a polished wall, which may come of both ways together."""
@@ -59,3 +61,12 @@ def test_a_critic_is_asked_between_programs_and_heard_once() -> None:
         any(text.endswith("Critique: The goal is not reached yet.") for text in told)
         and "Critique" not in told[0]
     )
+
+
+def test_the_stand_in_reads_what_a_program_did_as_far_as_it_is_shown_whole() -> None:
+    taken = [Exchange("one", "x" * 400), Exchange("two", "short\n > no action"), Exchange("three", "y" * 400)]
+    told = f"{program_report(taken, 'It came to its end.')}\n\nCritique: go on."
+    said = Message("assistant", "I go on.\n\n```python\nf()\n```")
+    (first, second) = read_dialogue([*acting("stick"), said, observed(told, 3, 30)]).exchanges
+    assert (first.action, first.observation.strip()) == ("two", "short\n > no action")
+    assert (second.action, second.observation) == ("three", "y" * 400)
