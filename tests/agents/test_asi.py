@@ -183,6 +183,14 @@ async def test_a_rewritten_episode_that_does_not_hold_rejects_its_skills(
     assert (update.outcome, update.delta) == (UpdateOutcome.REJECTED, ())
 
 
+async def test_a_skill_goes_no_further_than_the_end_of_the_episode(sandbox: Sandbox) -> None:
+    code = FETCH.replace("return act", "act") + '    act("win")\n    act("more")\n'
+    room = Room()
+    bench = FakeBench(answer(code, "fetch('cup')", "look"), verify=sandbox.verify, rehearsal=room)
+    update = await AsiAgent(AsiSettings()).learn(success(), {}, bench)
+    assert update.outcome is UpdateOutcome.COMMITTED and room.actions == ["take cup", "put cup", "win"]
+
+
 async def test_known_names_cannot_be_written_again_but_called(sandbox: Sandbox) -> None:
     memory = apply({}, (await learned(sandbox, answer()))[0].delta)
     update, _ = await learned(sandbox, answer(FETCH.replace("put", "drop")), memory=memory)
