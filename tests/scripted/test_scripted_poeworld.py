@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator, Sequence
 
 import pytest
 
-from agents.registry import create
-from backbones.scripted import ScriptedBackboneClient
 from envs.plancraft.environment import PlancraftEnvironment
 from knowledge_store.memory import apply
 from knowledge_store.sandbox import Policy, Sandbox
-from ocm.spec import ScriptedBackbone
-from ocm.types import ChainKey, Episode, Files, TaskRef, Turn, Validity, Verdict
-from tasks.episode import Setting, play_episode
-from tests.scripted.texts import Table, play_tasks
+from ocm.types import Episode, Files, TaskRef, Turn, Validity
+from tests.scripted.texts import Boxed, play_tasks
 
 FIRST, LATER = "VAL0461", "VAL0500"
 """Planks of birch cannot be smelted; then planks of another kind are at hand."""
-
-
-class Boxed:
-    """The real sandbox without Ray."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-
-    async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
-        return self._sandbox.verify(objects, dict(procedures))
-
-
-@pytest.fixture(scope="module")
-def boxed() -> Iterator[Boxed]:
-    with Sandbox(Policy()) as sandbox:
-        yield Boxed(sandbox)
 
 
 def chosen_tasks(*ids: str) -> list[TaskRef]:
@@ -43,40 +21,23 @@ def chosen_tasks(*ids: str) -> list[TaskRef]:
     return [by_id[one] for one in ids]
 
 
-def play(tasks: Sequence[TaskRef], boxed: Boxed) -> tuple[list[Episode], list[Files]]:
-    """A chain over these tasks: its episodes, and the memory after each."""
-    world = PlancraftEnvironment()
-    setting = Setting(
-        sweep="test",
-        chain="poeworld-0",
-        key=ChainKey("poeworld", "poeworld", {}, world.name, {}, "", "benchmark", "scripted", {}, 0, ""),
-        agent=create("poeworld", {}),
-        backbone=ScriptedBackboneClient(ScriptedBackbone(error_rate=0.0)),
-        verifier=boxed,
-        lease=lambda: Table(world),
-        rules=world.rules,
-        step_limit=world.step_limit,
-        provenance={},
-    )
-    episodes: list[Episode] = []
-    memories: list[Files] = []
-    for index, task in enumerate(tasks):
-        before = memories[-1] if memories else {}
-        episode = asyncio.run(play_episode(setting, index, task, before, {}))
-        episodes.append(episode)
-        memories.append(apply(before, episode.update.delta))
-    return episodes, memories
+def play() -> tuple[list[Episode], Files]:
+    """A chain over both tasks: its episodes, and the memory in the end."""
+    with Sandbox(Policy()) as sandbox:
+        tasks = chosen_tasks(FIRST, LATER)
+        return play_tasks(PlancraftEnvironment(), tasks, "poeworld", verifier=Boxed(sandbox))
 
 
 @pytest.fixture(scope="module")
-def chain(boxed: Boxed) -> tuple[list[Episode], list[Files]]:
-    return play(chosen_tasks(FIRST, LATER), boxed)
+def chain() -> list[Episode]:
+    return play()[0]
 
 
 def test_surprises_become_experts_with_weights_and_useless_ones_go(
-    chain: tuple[list[Episode], list[Files]],
+    chain: list[Episode],
 ) -> None:
-    (first, _), (memory, _) = chain
+    first = chain[0]
+    memory = apply({}, first.update.delta)
     refused = [step.action for step in first.trajectory.steps if step.validity is Validity.REFUSED]
     asked = [call.request.messages[1].content for call in first.calls if call.request.purpose == "experts"]
     assert any(f"# Action\n{refused[0]}\n" in prompt for prompt in asked), "a failure surprises"
@@ -91,9 +52,9 @@ def test_surprises_become_experts_with_weights_and_useless_ones_go(
 
 
 def test_experts_choose_where_the_first_proposal_would_have_failed(
-    chain: tuple[list[Episode], list[Files]],
+    chain: list[Episode],
 ) -> None:
-    (_, later), _ = chain
+    later = chain[1]
     turned_down = [turn for turn in later.trajectory.turns if turn.content != proposals(later, turn)[0]]
     assert turned_down
     for turn in turned_down:
@@ -123,14 +84,15 @@ def validity(episode: Episode, step: int, action: str) -> Validity:
     return world.step(action).validity
 
 
-def test_what_is_known_stands_in_the_later_prompts(chain: tuple[list[Episode], list[Files]]) -> None:
-    (_, later), _ = chain
+def test_what_is_known_stands_in_the_later_prompts(chain: list[Episode]) -> None:
+    later = chain[1]
     systems = {call.request.messages[0].content for call in later.calls}
     assert len(systems) == 1, "it is stable within an episode"
     assert "Smelting birch_planks has no effect." in systems.pop()
-    assert later.memory_after != later.memory_before
 
 
-def test_a_chain_is_played_alike_every_time(boxed: Boxed, chain: tuple[list[Episode], list[Files]]) -> None:
-    _, memories = play(chosen_tasks(FIRST, LATER), boxed)
-    assert memories == chain[1]
+def test_a_chain_is_played_alike_every_time(chain: list[Episode]) -> None:
+    again, memory = play()
+    assert [one.memory_after for one in again] == [one.memory_after for one in chain]
+    assert [one.trajectory for one in again] == [one.trajectory for one in chain]
+    assert sum(path.startswith("transitions/") for path in memory) == 2
