@@ -88,7 +88,7 @@ RULES: Mapping[str, str] = {
     slots = stacks(shown[-1])
     verb, source, target, quantity = said[1], said[2], said[3], int(said[4])
     if verb == "smelt" and source in slots and slots[source][0] not in {*SMELTS, *UNSMELTABLE}:
-        return {"valid": True, "reward": 0.0, "done": False, "obs": None}
+        return {"valid": True, "reward": 0.0, "done": False, "obs": shown[-1]}
     left = after(slots, verb, source, target, quantity)
     if left is None:
         return {"valid": False, "reward": 0.0, "done": False, "obs": shown[-1]}

@@ -1,14 +1,15 @@
-"""Short plans for a model of the environment to choose from: the player's own next move, and alternatives.
+"""Short plans for a model of the environment to choose from: what the player would do next, and alternatives.
 
-The alternatives take no more moves than the first plan: a chooser that counts valid actions would else
-prefer what takes long, and never end anything.
+The player's own plan goes on with what it would try then. Alternatives are no longer, so that a chooser
+that counts valid actions prefers one of them only for what it gives, and what was begun comes to an end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from backbones.scripted.plancraft.facts import Way
+from backbones.scripted.plancraft.grids import CELLS
 from backbones.scripted.plancraft.moving import move, next_action
 from backbones.scripted.plancraft.planning import Job, Planner
 from backbones.scripted.plancraft.playing import Scene, decide, tries
@@ -18,53 +19,73 @@ from backbones.scripted.player import Move
 
 def propose(scene: Scene, seed: int, most: int, length: int) -> tuple[Move, list[list[str]]]:
     """The player's next move, and at most ``most`` plans of at most ``length`` actions; its own is first."""
-    own = decide(scene, seed)
-    if command_in(own.text) is None:
-        return own, [[own.text]]
-    plans = [plan for way in _ways(scene, seed) if (plan := _plan(scene.state, way, length))]
-    first = next((plan for plan in plans if plan[0] == own.text), [own.text])
-    others = [plan for plan in plans if plan != first and len(plan) <= max(2, len(first))]
-    distinct = dict.fromkeys(map(tuple, [first, *others]))
-    return own, [list(plan) for plan in distinct][:most]
+    move = decide(scene, seed)
+    if command_in(move.text) is None:
+        return move, [[move.text]]
+    ways = list(_ways(scene, seed))
+    own = _own(scene.state, move.text, ways, length)
+    by_length: dict[int, list[str]] = {}
+    for way in ways:
+        plan = _plan(scene.state, way)
+        if 1 < len(plan) <= min(length, len(own) + 1) and plan != own:
+            by_length.setdefault(len(plan), plan)
+    return move, [own, *by_length.values()][:most]
 
 
 def _ways(scene: Scene, seed: int) -> Iterator[Way]:
+    """What may be crafted next, what is known before what is tried."""
     planner = Planner(scene.book, scene.state.stock)
     plan = planner.best(scene.target)
-    if plan:
-        yield plan.jobs[0].way
-    yield from (plan.jobs[0].way for plan in tries(scene, planner, seed))
+    plans = [*([plan] if plan else []), *tries(scene, planner, seed)]
+    yield from (plan.jobs[0].way for plan in plans if plan.jobs[0].way.pattern)
 
 
-def _plan(state: State, way: Way, length: int) -> list[str]:
-    """The actions of one way from here to its product in the inventory; nothing where they are too many."""
-    if way.smelted:
-        action = next_action(state, Job(way, 1))
-        return [action] if action else []
+def _own(state: State, action: str, ways: list[Way], length: int) -> list[str]:
+    """The next action, and what would come then if the grid gave nothing on the way."""
+    actions, moved = [action], _moved(state, action)
+    for way in ways:
+        more = _placing(moved, way, length - len(actions)) if moved else []
+        for one in more:
+            moved = moved and _moved(moved, one)
+        actions += more
+    return actions
+
+
+def _plan(state: State, way: Way) -> list[str]:
+    """The actions of one way from here to its product in the inventory; nothing where there are none."""
+    placing = _placing(state, way, len(CELLS))
+    return [*placing, move(OUTPUT, state.free, way.amount)] if placing else []
+
+
+def _placing(state: State, way: Way, most: int) -> list[str]:
+    """The moves that lay a grid out, at most so many."""
     actions: list[str] = []
-    while state.pattern != way.pattern and len(actions) < length:
+    while state.pattern != way.pattern and len(actions) < most:
         action = next_action(state, Job(way, 1))
         moved = _moved(state, action) if action else None
         if action is None or moved is None:
-            return []
+            break
         actions.append(action)
         state = moved
-    actions.append(move(OUTPUT, state.free, way.amount))
-    return actions if len(actions) <= length else []
+    return actions
 
 
 def _moved(state: State, action: str) -> State | None:
-    """What lies where after a move in the inventory or the grid, but for what the grid gives then."""
+    """What lies where after an action, but for what the grid gives then; a smelt is taken to give nothing."""
     said = command_in(action)
     held = state.slots.get(said.source) if said else None
-    if said is None or held is None or said.source == OUTPUT:
+    if said is None or held is None:
         return None
-    slots: dict[str, Stack] = {slot: stack for slot, stack in state.slots.items() if slot != OUTPUT}
-    there: Mapping[str, Stack] = state.slots
-    before = there[said.target].quantity if said.target in there else 0
-    slots[said.target] = Stack(held.item, before + said.quantity)
-    if held.quantity > said.quantity:
-        slots[said.source] = Stack(held.item, held.quantity - said.quantity)
-    else:
-        del slots[said.source]
+    if said.verb == "smelt":
+        return state
+    quantity = held.quantity if said.source == OUTPUT else said.quantity
+    slots = {slot: stack for slot, stack in state.slots.items() if slot != OUTPUT}
+    before = slots[said.target].quantity if said.target in slots else 0
+    slots[said.target] = Stack(held.item, before + quantity)
+    for slot in CELLS if said.source == OUTPUT else (said.source,):
+        if slot in state.slots:
+            left = state.slots[slot].quantity - (1 if said.source == OUTPUT else quantity)
+            slots[slot] = Stack(state.slots[slot].item, left)
+            if left <= 0:
+                del slots[slot]
     return State(slots)
