@@ -44,3 +44,13 @@ def test_a_wrong_skill_is_rejected_and_the_library_stays() -> None:
     assert 0 < taught.rehearsal_steps <= len(taught.trajectory.steps)
     assert memory == {} and taught.memory_before == taught.memory_after
     assert not later.trajectory.success, "the skill would have helped"
+
+
+def test_what_was_found_by_trying_is_rewritten_straight() -> None:
+    """28 steps of trying end with five that matter; the replay shows that those suffice."""
+    environment = PlancraftEnvironment()
+    tasks = [task for task in environment.tasks("val.small") if task.id == "VAL0338"]
+    with Sandbox(Policy(wall_seconds=2.0)) as sandbox:
+        ((taught,), memory) = play_tasks(environment, tasks, "asi", verifier=Boxed(sandbox))
+    assert taught.trajectory.success and len(taught.trajectory.steps) == 28
+    assert taught.rehearsal_steps == 5 and "skills/craft_wool.py" in memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from backbones.scripted.dialogue import Dialogue
@@ -58,7 +58,7 @@ class Craft(NamedTuple):
     pattern: str
     made: Made
     times: int
-    steps: int
+    actions: tuple[str, ...]
 
 
 class Doing(NamedTuple):
@@ -68,6 +68,10 @@ class Doing(NamedTuple):
     command: Command | None
     before: State
     after: State
+
+    @property
+    def actions(self) -> tuple[str]:
+        return (self.action,)
 
 
 def skills_in(text: str) -> list[Skill]:
@@ -100,24 +104,57 @@ def induce(report: Report, wrong: bool) -> tuple[list[str], list[str]]:
         report: of a success without invalid steps.
         wrong: whether the skills are to ask for more than the grid gives.
     """
+    doings = _doings(report)
+    parts = _in_crafts(doings)
+    if not any(isinstance(part, Craft) for part in parts):
+        parts = _straight(doings)
     known = skills_in(report.known)
     sources = []
-    lines = []
-    rest = _doings(report)
-    while rest:
-        craft = _craft(rest)
-        skill = craft and _fitting(known, craft.pattern, craft.made.item)
-        if craft and (skill is None or skill.kind != kind(craft.made.item)):
-            skill = _new(craft, known) or skill
+    lines: list[str] = []
+    for part in parts:
+        skill = _fitting(known, part.pattern, part.made.item) if isinstance(part, Craft) else None
+        if isinstance(part, Craft) and (skill is None or skill.kind != kind(part.made.item)):
+            skill = _new(part, known) or skill
             if skill and skill not in known:
                 known.append(skill)
-                sources.append(_source(skill, craft, wrong))
-        if craft and skill:
-            lines.append(_call(skill, craft.pattern, craft.times))
-            rest = rest[craft.steps :]
+                sources.append(_source(skill, part, wrong))
+        if isinstance(part, Craft) and skill:
+            lines.append(_call(skill, part.pattern, part.times))
         else:
-            lines.append(rest.pop(0).action)
+            lines += part.actions
     return sources, lines
+
+
+def _in_crafts(doings: Sequence[Doing]) -> list[Doing | Craft]:
+    """The same steps, with whole crafts in place of those that make one up."""
+    parts: list[Doing | Craft] = []
+    rest = list(doings)
+    while rest:
+        part = _craft(rest) or rest[0]
+        parts.append(part)
+        rest = rest[len(part.actions) :]
+    return parts
+
+
+def _straight(doings: Sequence[Doing]) -> list[Doing | Craft]:
+    """Only what was taken from the grid at last, as if each had been laid out at once in an empty grid.
+
+    Nothing where that would not do: something was smelted, or the grid was not empty at the beginning.
+    """
+    if (
+        not doings
+        or doings[0].before.grid
+        or any(one.command and one.command.verb == "smelt" for one in doings)
+    ):
+        return []
+    taken = (one for one in doings if one.command and one.command.source == OUTPUT and one.before.output)
+    runs = groupby(taken, key=lambda one: (one.before.pattern, one.before.output))
+    crafts = [
+        Craft(pattern, made, len(actions), actions)
+        for (pattern, made), run in runs
+        if made and len(actions := tuple(one.action for one in run)) > 0
+    ]
+    return list(crafts)
 
 
 def _new(craft: Craft, known: Sequence[Skill]) -> Skill | None:
@@ -167,7 +204,7 @@ def _craft(rest: Sequence[Doing]) -> Craft | None:
     steps = placed + taken
     if taken == 0 or laid.output is None or (rest[steps - 1].after.grid and steps < len(rest)):
         return None
-    return Craft(laid.pattern, laid.output, taken, steps)
+    return Craft(laid.pattern, laid.output, taken, tuple(one.action for one in rest[:steps]))
 
 
 def _count(doings: Sequence[Doing], fits: Callable[[Command], bool]) -> int:
