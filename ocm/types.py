@@ -294,7 +294,7 @@ class MemoryUpdate:
     plan: str = ""
     """The learning plan as text (JSON for OCM); empty where the method has none."""
     reason: str = ""
-    """Why nothing was committed; empty when committed."""
+    """Why nothing was committed, or what was left out of what was; empty when all went well."""
     rounds: tuple[VerificationRound, ...] = ()
 
 
