@@ -33,7 +33,7 @@ def log(chain: str, root: Path, sweep: str | None) -> None:
             for change in update.delta
         )
         head = f"{episode.index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}"
-        click.echo(f"{head}  {paths or update.reason}")
+        click.echo(f"{head}  {': '.join(filter(None, (paths, update.reason)))}")
 
 
 @knowledge.command("show")

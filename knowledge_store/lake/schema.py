@@ -95,7 +95,7 @@ EPISODES: Columns = (
     _text("goal", "the task in the environment's words"),
     _text("first_observation", "o0"),
     _text("plan", "the learning plan"),
-    _text("reason", "why nothing was committed"),
+    _text("reason", "why nothing was committed, or what was left out of what was"),
 )
 
 STEPS: Columns = (
