@@ -67,7 +67,7 @@ class WorldcoderAgent:
             proposal = proposals.read(reply, settings)
         except UnreadableReply:
             return None
-        chars = settings.observation_chars
+        chars = buffer.room(view.step_limit, settings.observation_chars)
         foreseen = await rollouts(bench, program, view.observation, view.exchanges, proposal.plans, chars)
         best = proposals.best(foreseen)
         return None if best is None else proposals.decision(reply, proposal, best, foreseen[best])

@@ -16,6 +16,8 @@ from ocm.types import EndReason, Exchange, Files, Observation, Trajectory, Valid
 
 FOLDER = "transitions/"
 ACTION_CHARS = 300
+EPISODE_CHARS = 90_000
+"""Characters of an episode's observations: with actions and program they have to fit into the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,14 @@ class Key(NamedTuple):
 
 
 def finished(trajectory: Trajectory, number: int, chars: int) -> Played:
-    """A finished episode. Replies without an action never reached the environment and are left out."""
+    """A finished episode. Replies without an action never reached the environment and are left out.
+
+    Args:
+        trajectory: what was played.
+        number: the episode's.
+        chars: characters of an observation, fewer in an episode of many steps.
+    """
+    chars = room(len(trajectory.steps), chars)
     gained = zip((0.0, *(step.reward for step in trajectory.steps)), trajectory.steps, strict=False)
     last = len(trajectory.steps)
     ended = None if trajectory.end is EndReason.STEP_LIMIT else True
@@ -84,6 +93,11 @@ def so_far(
         if one.observation != malformed_observation()
     ]
     return cut(first.goal, chars), cut(first.text, chars), taken
+
+
+def room(steps: int, chars: int) -> int:
+    """Characters for each observation of an episode of so many steps, at most ``chars``."""
+    return min(chars, EPISODE_CHARS // max(1, steps))
 
 
 def cut(text: str, chars: int) -> str:

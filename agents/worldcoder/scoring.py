@@ -14,7 +14,7 @@ from agents.execution import Ran, run
 from agents.prompts import fill
 from agents.protocol import Bench
 from agents.worldcoder import harness
-from agents.worldcoder.buffer import Key, Played, so_far
+from agents.worldcoder.buffer import Key, Played, cut, so_far
 from agents.worldcoder.harness import EXPLAINED, PARTLY, RAISED, WRONG
 from ocm.types import Exchange, Observation
 
@@ -102,7 +102,7 @@ async def explanation(bench: Bench, program: str, played: Played, step: int, lea
     """What the program predicts for one transition, or what it raises."""
     told, _ = _told(played, frozenset({Key(played.number, step)}))
     ran = await _ask(bench, program, {"ask": "explain", "f1": least_f1, "episodes": [told]})
-    return ran.value if isinstance(ran.value, str) else ran.problem
+    return cut(ran.value, harness.TEXT) if isinstance(ran.value, str) else ran.problem
 
 
 async def rollouts(

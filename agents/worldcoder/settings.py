@@ -39,6 +39,7 @@ class WorldcoderSettings(Model):
     buffer_cap: int = Field(default=2_000, ge=1)
     """Transitions that are kept. The oldest episode goes first, as a whole."""
     observation_chars: int = Field(default=1_200, ge=100)
-    """Characters kept of an observation: PlanCraft's longest inventories have fewer."""
+    """Characters kept of an observation: PlanCraft's longest inventories have fewer. In episodes of more
+    than 75 steps fewer are kept, since a whole episode has to fit into one execution."""
     program_chars: int = Field(default=30_000, ge=1_000)
     """A longer program is not even scored."""

@@ -248,6 +248,16 @@ async def test_many_episodes_are_scored_in_several_executions(sandbox: Sandbox) 
     assert (await score(bench, HOPEFUL, episodes, keys, 0.8)).value == 1.0
 
 
+async def test_the_longest_episode_fits_into_one_execution(sandbox: Sandbox) -> None:
+    program = HOPEFUL + "\n# " + "x" * 29_000
+    long = played(
+        *(step(f"walk {n} {'a' * 300}", f"hall {n}\n" + ("word " * 5 + "\n") * 50) for n in range(100))
+    )
+    episode, bench = buffer.finished(long, 1, 1_200), FakeBench(verify=sandbox.verify)
+    keys = [Key(1, index) for index in range(100)]
+    assert (await score(bench, program, [episode], keys, 0.8)).value == 1.0
+
+
 # --- acting ------------------------------------------------------------------------------------
 
 

@@ -8,13 +8,21 @@ from collections.abc import Iterator
 
 import pytest
 
+from agents.protocol import View
+from agents.registry import create
 from agents.worldcoder import buffer
 from agents.worldcoder.scoring import PATH
+from backbones.scripted import ScriptedBackboneClient
 from backbones.scripted.plancraft.memory import facts_in
 from backbones.scripted.plancraft.reading import seen_in, state_in
 from envs.plancraft.environment import PlancraftEnvironment
+from knowledge_store.memory import apply
 from knowledge_store.sandbox import Policy, Sandbox
-from ocm.types import Call, Episode
+from ocm.spec import ScriptedBackbone
+from ocm.types import Call, Episode, Observation, TurnKind
+from tasks.bench import EpisodeBench
+from tests.scripted.test_scripted_text_learning import EPISODES, nowhere
+from tests.scripted.test_scripted_text_learning import played as text_episode
 from tests.scripted.texts import Boxed, play_tasks
 
 TASKS = ("TRAIN0288", "TRAIN0287", "TRAIN0289", "TRAIN0041", "TRAIN0043")
@@ -100,3 +108,19 @@ def test_careless_programs_are_mended(boxed: Boxed) -> None:
     assert all((one["before"] or 0.0) <= one["after"] for one in found) and found[-1]["after"] > 0.95
     assert any(not round_.ok for episode in episodes for round_ in episode.update.rounds)
     assert "goal_reward" in memory[PATH]
+
+
+@pytest.mark.parametrize("environment", sorted(EPISODES))
+@pytest.mark.parametrize("success", [True, False])
+async def test_elsewhere_a_hopeful_program_is_written_and_plans_are_proposed(
+    boxed: Boxed, environment: str, success: bool
+) -> None:
+    trajectory = text_episode(environment, success)
+    client = ScriptedBackboneClient(ScriptedBackbone())
+    bench = EpisodeBench(client, boxed, nowhere, trajectory.task, "chain", 0)
+    agent = create("worldcoder", {"min_buffer": 2})
+    memory = apply({}, (await agent.learn(trajectory, {}, bench)).delta)
+    assert "def predict" in memory[PATH]
+    first = Observation(trajectory.goal, trajectory.first_observation)
+    decision = await agent.act(View(trajectory.task, "Rules.", 30, first, (), 0, (), memory, {}), bench)
+    assert decision.kind is TurnKind.ACTION and "prefers number 1" in decision.thought
