@@ -1,6 +1,7 @@
 """Short plans for a model of the environment to choose from: what the player would do next, and alternatives.
 
-The player's own plan goes on with what it would try then. Alternatives are no longer, so that a chooser
+The player's own plan goes on with what it would try then; the second does without its first action, should
+that turn out to be of no use. Alternatives are no longer, so that a chooser
 that counts valid actions prefers one of them only for what it gives, and what was begun comes to an end.
 """
 
@@ -23,13 +24,14 @@ def propose(scene: Scene, seed: int, most: int, length: int) -> tuple[Move, list
     if command_in(move.text) is None:
         return move, [[move.text]]
     ways = list(_ways(scene, seed))
-    own = _own(scene.state, move.text, ways, length)
+    own = _onward(scene.state, [move.text], ways, length)
     by_length: dict[int, list[str]] = {}
     for way in ways:
         plan = _plan(scene.state, way)
         if 1 < len(plan) <= min(length, len(own) + 1) and plan != own:
             by_length.setdefault(len(plan), plan)
-    return move, [own, *by_length.values()][:most]
+    plans = [own, _onward(scene.state, [], ways, length), *by_length.values()]
+    return move, [list(plan) for plan in dict.fromkeys(map(tuple, plans)) if plan][:most]
 
 
 def _ways(scene: Scene, seed: int) -> Iterator[Way]:
@@ -40,15 +42,21 @@ def _ways(scene: Scene, seed: int) -> Iterator[Way]:
     yield from (plan.jobs[0].way for plan in plans if plan.jobs[0].way.pattern)
 
 
-def _own(state: State, action: str, ways: list[Way], length: int) -> list[str]:
-    """The next action, and what would come then if the grid gave nothing on the way."""
-    actions, moved = [action], _moved(state, action)
+def _onward(state: State, actions: list[str], ways: list[Way], length: int) -> list[str]:
+    """The actions, and what would come then if the grid gave nothing on the way."""
+    plan, moved = list(actions), _after(state, actions)
     for way in ways:
-        more = _placing(moved, way, length - len(actions)) if moved else []
-        for one in more:
-            moved = moved and _moved(moved, one)
-        actions += more
-    return actions
+        more = _placing(moved, way, length - len(plan)) if moved else []
+        plan += more
+        moved = _after(moved, more) if moved else None
+    return plan
+
+
+def _after(state: State, actions: list[str]) -> State | None:
+    moved: State | None = state
+    for action in actions:
+        moved = _moved(moved, action) if moved else None
+    return moved
 
 
 def _plan(state: State, way: Way) -> list[str]:
