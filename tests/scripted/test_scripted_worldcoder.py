@@ -8,22 +8,24 @@ from collections.abc import Iterator
 
 import pytest
 
+from agents.prompts import fill
 from agents.protocol import View
 from agents.registry import create
 from agents.worldcoder import buffer
 from agents.worldcoder.scoring import PATH
 from backbones.scripted import ScriptedBackboneClient
+from backbones.scripted.client import reply_to
 from backbones.scripted.plancraft.memory import facts_in
 from backbones.scripted.plancraft.reading import seen_in, state_in
 from envs.plancraft.environment import PlancraftEnvironment
 from knowledge_store.memory import apply
 from knowledge_store.sandbox import Policy, Sandbox
 from ocm.spec import ScriptedBackbone
-from ocm.types import Call, Episode, Observation, TurnKind
+from ocm.types import Call, Episode, Message, Observation, TurnKind
 from tasks.bench import EpisodeBench
 from tests.scripted.test_scripted_text_learning import EPISODES, nowhere
 from tests.scripted.test_scripted_text_learning import played as text_episode
-from tests.scripted.texts import Boxed, play_tasks
+from tests.scripted.texts import Boxed, acting, after, inventory, play_tasks, request
 
 TASKS = ("TRAIN0288", "TRAIN0287", "TRAIN0289", "TRAIN0041", "TRAIN0043")
 """Three times a block of honeycombs, twice a slab of granite."""
@@ -124,3 +126,15 @@ async def test_elsewhere_a_hopeful_program_is_written_and_plans_are_proposed(
     first = Observation(trajectory.goal, trajectory.first_observation)
     decision = await agent.act(View(trajectory.task, "Rules.", 30, first, (), 0, (), memory, {}), bench)
     assert decision.kind is TurnKind.ACTION and "prefers number 1" in decision.thought
+
+
+def test_the_second_plan_does_without_the_first_action_and_alternatives_are_no_longer() -> None:
+    """Else a player that insists on what is foreseen to fail would be moved to and fro by alternatives."""
+    target, move = "honeycomb_block", "move: from [I1] to [A1] with quantity 1"
+    shown = inventory(target, "A1 honeycomb 1", "I1 honeycomb 5", "I2 stick 9")
+    *before, last = [*acting(target, "I1 honeycomb 6", "I2 stick 9"), *after(move, 1, shown)]
+    asked = fill("agents.worldcoder.prompts", "propose", plans=5, length=5)
+    messages = [*before, Message("user", f"{last.content}\n\n{asked}")]
+    own, onward, *others = json.loads(reply_to(request(messages, "propose"), 0.0))["plans"]
+    assert own[0].startswith("smelt") and own[1:] == onward[: len(own) - 1] and len(onward) == 5
+    assert others and all(len(plan) <= 5 and plan[-1].startswith("move: from [0]") for plan in others)
