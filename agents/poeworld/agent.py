@@ -27,10 +27,12 @@ newest episodes with together at most ``max_transitions`` steps (the oldest epis
 
 from __future__ import annotations
 
+from agents import buffer
 from agents.acting import dialogue, take_turn
 from agents.parsing import UnreadableReply
-from agents.poeworld import judging, model, transitions
+from agents.poeworld import judging, model
 from agents.poeworld.asked import PROMPTS
+from agents.poeworld.cases import TEXT_CHARS, imagined
 from agents.poeworld.learning import MALFORMED, Lesson
 from agents.poeworld.model import WorldModel
 from agents.poeworld.proposing import Proposals, chosen, read_proposals
@@ -68,7 +70,7 @@ class PoeWorldAgent:
         """The proposal that promises most."""
         if len(proposals.actions) == 1:
             return proposals.actions[0]
-        cases = transitions.imagined(view.observation, view.exchanges, proposals.actions)
+        cases = imagined(view.observation, view.exchanges, proposals.actions)
         judged = await judging.judged(bench, known.extractor, known.experts, cases)
         values = [value(variables, known.weights) for variables in judged.transitions]
         return proposals.actions[chosen(values, self.settings.margin)]
@@ -78,15 +80,15 @@ class PoeWorldAgent:
 
         Where replies are malformed and nothing was taken from any, the whole memory stays as it was.
         """
-        known = transitions.read(memory)
-        played = transitions.finished(trajectory, known[-1].number + 1 if known else 1)
+        known = buffer.read(memory)
+        played = buffer.finished(trajectory, buffer.next_number(known), TEXT_CHARS)
         if not played.steps:
             return MemoryUpdate(UpdateOutcome.UNCHANGED, reason="no action was sent")
         learned = await Lesson(model.read(memory), self.settings, bench).learn(known, played)
         if learned.malformed:
             reasons = (one.report for one in learned.verdicts if one.kind == MALFORMED)
             return MemoryUpdate(UpdateOutcome.UNCHANGED, reason=next(reasons), rounds=learned.rounds)
-        after = {**transitions.written(learned.episodes), **model.written(learned.model)}
+        after = {**buffer.written(learned.episodes), **model.written(learned.model)}
         return MemoryUpdate(UpdateOutcome.COMMITTED, diff(memory, after), rounds=learned.rounds)
 
 

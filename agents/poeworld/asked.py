@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from agents.asking import ask
 from agents.parsing import fenced_blocks
+from agents.poeworld.cases import Case
 from agents.poeworld.judging import Told
 from agents.poeworld.model import CODE_CHARS, EXTRACTOR_CHARS, WorldModel, checked
 from agents.poeworld.settings import PoeWorldSettings
-from agents.poeworld.transitions import Case
 from agents.poeworld.weighing import Variable, probability
 from agents.prompts import fill
 from agents.protocol import Bench

@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.execution import run
 from agents.poeworld import harness
-from agents.poeworld.transitions import Case
+from agents.poeworld.cases import Case
 from agents.poeworld.weighing import REWARD, SUCCESS, Variable, Vote
 from agents.protocol import Bench
 

@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agents import buffer
+from agents.buffer import Played
 from agents.parsing import UnreadableReply
-from agents.poeworld import asked, judging, transitions
+from agents.poeworld import asked, judging
+from agents.poeworld.cases import Case, cases_of
 from agents.poeworld.model import (
     CODE_CHARS,
     EXPERTS,
@@ -19,7 +22,6 @@ from agents.poeworld.model import (
     same,
 )
 from agents.poeworld.settings import PoeWorldSettings
-from agents.poeworld.transitions import Case, Played
 from agents.poeworld.weighing import Variable, fitted, kept, likelihood
 from agents.protocol import Bench
 from ocm.types import Verdict, VerificationRound
@@ -56,10 +58,10 @@ class Lesson:
     async def learn(self, known: Sequence[Played], played: Played) -> Learned:
         """From the episodes before, and the new one."""
         before, bench = self.model, self._bench
-        episodes = transitions.bounded([*known, played], self._settings.max_transitions)
-        cases = [case for one in episodes for case in transitions.cases(one)]
+        episodes = buffer.bounded([*known, played], self._settings.max_transitions)
+        cases = [case for one in episodes for case in cases_of(one)]
         await bench.stage("reflect", lambda: self._see(played))
-        await bench.stage("update", lambda: self._explain(transitions.cases(played)))
+        await bench.stage("update", lambda: self._explain(cases_of(played)))
         malformed = self.model is before and any(one.kind == MALFORMED for one in self.verdicts)
         if not malformed:
             await bench.stage("verify", lambda: self._weigh(cases))

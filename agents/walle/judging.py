@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.buffer import verb_of
 from agents.execution import Ran, run
 from agents.protocol import Bench
 from agents.walle import harness
 from agents.walle.rules import Rule
-from agents.walle.transitions import Key, Played, verb_of, without
+from agents.walle.transitions import Key, Played, without
 
 STEPS_AT_ONCE = 50
 """Steps of one episode that go into one execution."""

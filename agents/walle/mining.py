@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from agents.asking import ask
+from agents.buffer import verb_of
 from agents.prompts import fill
 from agents.protocol import Bench
 from agents.walle import replies
@@ -17,7 +18,7 @@ from agents.walle.checking import BUILTINS, CODE_CHARS, MODULES
 from agents.walle.replies import Functions, Mined, Predictions, reader
 from agents.walle.rules import Rule
 from agents.walle.settings import WalleSettings
-from agents.walle.transitions import RECENT, Key, Played, Taken, verb_of
+from agents.walle.transitions import RECENT, Key, Played, Taken
 from ocm.types import Message
 
 PROMPTS = "agents.walle.prompts"

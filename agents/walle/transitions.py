@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from agents.acting import malformed_observation
+from agents.buffer import ACTION_CHARS, cut
 from ocm.types import Exchange, Files, Observation, Trajectory, Validity
 
 FOLDER = "transitions/"
@@ -19,7 +20,6 @@ RECENT = 5
 """Steps before an action that a rule sees with their observations."""
 TEXT_CHARS = 1_200
 """Characters kept of an observation or a goal: PlanCraft's longest inventories have fewer."""
-ACTION_CHARS = 200
 
 
 class Key(NamedTuple):
@@ -61,15 +61,9 @@ class Played:
         return self.steps[step - 1].observation if step else self.first
 
 
-def verb_of(action: str) -> str:
-    """The action's first word, by which transitions and rules are grouped."""
-    words = action.split()
-    return words[0].strip(":,.[]()").lower() if words else ""
-
-
 def action_text(action: str) -> str:
     """An action as rules see it and as it is kept."""
-    return _cut(action, ACTION_CHARS)
+    return cut(action, ACTION_CHARS)
 
 
 # --- from an episode ---------------------------------------------------------------------------
@@ -94,9 +88,8 @@ def finished(trajectory: Trajectory, number: int) -> Played:
     return Played(number, _cut(trajectory.goal), _cut(trajectory.first_observation), tuple(steps))
 
 
-def _cut(text: str, limit: int = TEXT_CHARS) -> str:
-    """Without halves of surrogate pairs, which no file can hold."""
-    return text[:limit].encode("utf-8", "replace").decode("utf-8")
+def _cut(text: str) -> str:
+    return cut(text, TEXT_CHARS)
 
 
 # --- as files ----------------------------------------------------------------------------------

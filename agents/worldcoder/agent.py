@@ -35,11 +35,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents import buffer
 from agents.acting import take_turn
+from agents.buffer import Played
 from agents.parsing import UnreadableReply
 from agents.protocol import Bench, Decision, View
-from agents.worldcoder import buffer, proposals
-from agents.worldcoder.buffer import Key, Played
+from agents.worldcoder import proposals, sampling
+from agents.worldcoder.sampling import Key
 from agents.worldcoder.scoring import PATH, rollouts, score
 from agents.worldcoder.search import Candidate, Search
 from agents.worldcoder.settings import WorldcoderSettings
@@ -67,7 +69,7 @@ class WorldcoderAgent:
             proposal = proposals.read(reply, settings)
         except UnreadableReply:
             return None
-        chars = buffer.room(view.step_limit, settings.observation_chars)
+        chars = sampling.room(view.step_limit, settings.observation_chars)
         foreseen = await rollouts(bench, program, view.observation, view.exchanges, proposal.plans, chars)
         best = proposals.best(foreseen)
         return None if best is None else proposals.decision(reply, proposal, best, foreseen[best])
@@ -75,8 +77,8 @@ class WorldcoderAgent:
     async def learn(self, trajectory: Trajectory, memory: Files, bench: Bench) -> MemoryUpdate:
         """Keep what was seen, and fit the program to it. A failure leaves the program as it was."""
         known = buffer.read(memory)
-        number = known[-1].number + 1 if known else 1
-        played = buffer.finished(trajectory, number, self.settings.observation_chars)
+        chars = sampling.room(len(trajectory.steps), self.settings.observation_chars)
+        played = buffer.finished(trajectory, buffer.next_number(known), chars)
         if not played.steps:
             return MemoryUpdate(UpdateOutcome.UNCHANGED, reason="no action was sent")
         episodes = buffer.bounded([*known, played], self.settings.buffer_cap)
@@ -93,7 +95,7 @@ class WorldcoderAgent:
         if len(everything) < settings.min_buffer:
             return _Fitted(f"{len(everything)} transitions of {settings.min_buffer} for a first program")
         before = await score(bench, program, episodes, everything, settings.f1)
-        sample = buffer.sample(episodes, frozenset(before.wrong), settings.eval_cap)
+        sample = sampling.sample(episodes, frozenset(before.wrong), settings.eval_cap)
         chance = generator("worldcoder", task.environment, task.id, len(everything), last.number)
         search = Search(bench, settings, episodes, sample, chance)
         current = Candidate(program, before.on(sample)) if program else None

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.acting import dialogue
+from agents.buffer import ACTION_CHARS, cut
 from agents.parsing import UnreadableReply, clean_action, parse_json
 from agents.prompts import fill
 from agents.protocol import Decision, View
-from agents.worldcoder.buffer import ACTION_CHARS, cut
 from agents.worldcoder.scoring import PROMPTS, Rollout
 from agents.worldcoder.settings import WorldcoderSettings
 from ocm.types import Message, Reply, TurnKind

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.buffer import Played, cut
 from agents.execution import Ran, run
 from agents.prompts import fill
 from agents.protocol import Bench
 from agents.worldcoder import harness
-from agents.worldcoder.buffer import Key, Played, cut, so_far
 from agents.worldcoder.harness import EXPLAINED, PARTLY, RAISED, WRONG
+from agents.worldcoder.sampling import Key, so_far
 from ocm.types import Exchange, Observation
 
 PATH = "world_model.py"

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from agents.buffer import Played
 from agents.parsing import UnreadableReply
 from agents.protocol import Bench
 from agents.worldcoder import writing
-from agents.worldcoder.buffer import Key, Played
+from agents.worldcoder.sampling import Key
 from agents.worldcoder.scoring import PATH, Score, explanation, finds_plan, score
 from agents.worldcoder.settings import WorldcoderSettings
 from ocm.types import Message, Verdict, VerificationRound

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agents.buffer import Outcome, Played
 from agents.parsing import UnreadableReply, fenced_blocks
 from agents.prompts import fill
-from agents.worldcoder.buffer import Key, Outcome, Played
+from agents.worldcoder.sampling import Key
 from agents.worldcoder.scoring import PROMPTS
 from knowledge_store.allowed import ALLOWED_MODULES
 from knowledge_store.errors import KnowledgeError, ParseError

@@ -57,7 +57,7 @@ class Sandbox:
         with self._lock:
             verdicts = self._execute(objects, [(path, procedures[path]) for path in runnable])
         if verdicts[0].path == OBJECTS:
-            return verdicts
+            return tuple(large) if verdicts[0].ok and large else verdicts
         return tuple(sorted((*verdicts, *large), key=lambda verdict: verdict.path))
 
     def close(self) -> None:

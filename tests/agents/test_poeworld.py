@@ -10,13 +10,14 @@ from dataclasses import replace
 import pytest
 
 from agents.acting import malformed_observation
-from agents.poeworld import model, transitions
+from agents.buffer import finished
+from agents.poeworld import model
 from agents.poeworld.agent import PoeWorldAgent, memory_text
+from agents.poeworld.cases import cases_of, imagined
 from agents.poeworld.settings import PoeWorldSettings
-from agents.poeworld.transitions import Played, Taken
 from agents.protocol import View
 from agents.registry import create
-from knowledge_store.memory import apply, check_path
+from knowledge_store.memory import apply
 from knowledge_store.sandbox import Policy, Sandbox
 from ocm.types import (
     Exchange,
@@ -80,7 +81,7 @@ async def test_a_surprise_leads_to_experts_that_are_weighed_and_pruned(sandbox: 
     assert sorted(memory) == [
         "experts/dig_00001.py",
         "extractor.py",
-        "transitions/0001.json",
+        "transitions/00001.json",
         "weights.json",
     ]
     weights = json.loads(memory["weights.json"])
@@ -93,8 +94,8 @@ async def test_a_surprise_leads_to_experts_that_are_weighed_and_pruned(sandbox: 
 async def test_a_second_episode_asks_no_more_and_adds_one_file(sandbox: Sandbox) -> None:
     memory, _ = await learned(sandbox, EXTRACT, BOTH)
     again, bench = await learned(sandbox, memory=memory)
-    assert bench.purposes == [] and set(again) - set(memory) == {"transitions/0002.json"}
-    assert again["transitions/0001.json"] == memory["transitions/0001.json"]
+    assert bench.purposes == [] and set(again) - set(memory) == {"transitions/00002.json"}
+    assert again["transitions/00001.json"] == memory["transitions/00001.json"]
 
 
 async def test_experts_that_are_known_or_explain_nothing_are_not_taken(sandbox: Sandbox) -> None:
@@ -276,35 +277,24 @@ def test_the_experts_with_most_weight_are_shown_as_far_as_they_fit() -> None:
     assert 1 < long.count("## dig_") < 20 and len(long) < 26_000
 
 
-def test_the_oldest_episodes_go_first_and_the_others_keep_their_files() -> None:
-    taken = (Taken("look", "ok", True, False),) * 30
-    many = [Played(number, "goal", "first", taken) for number in range(1, 501)]
-    kept = transitions.bounded(many, 2_000)
-    assert [played.number for played in kept] == list(range(435, 501))
-    assert transitions.read(transitions.written(kept)) == kept
-    assert all(check_path(path) for path in transitions.written(kept))
-
-
 async def test_weights_are_fitted_to_at_most_so_many_transitions(sandbox: Sandbox) -> None:
     memory, _ = await learned(sandbox, EXTRACT, BOTH)
     old = replace(DUG, steps=DUG.steps * 20)
     agent = PoeWorldAgent(PoeWorldSettings(max_transitions=102))
     update = await agent.learn(old, memory, FakeBench(verify=sandbox.verify))
     after = apply(memory, update.delta)
-    assert [path for path in after if path.startswith("transitions/")] == ["transitions/0002.json"]
+    assert [path for path in after if path.startswith("transitions/")] == ["transitions/00002.json"]
 
 
-def test_a_rising_reward_is_kept_and_a_reply_without_an_action_is_not() -> None:
+def test_a_rise_of_the_reward_is_what_counts() -> None:
     steps = [Step("a", "x", reward, False, False, Validity.VALID) for reward in (0.0, 0.3, 0.3)]
-    silent = Step("hm", malformed_observation(), 0.3, False, False, Validity.MALFORMED)
-    played = transitions.finished(episode(*steps, silent), 3)
-    assert [taken.reward for taken in played.steps] == [False, True, False]
+    assert [case.reward for case in cases_of(finished(episode(*steps), 3, 99))] == [False, True, False]
 
 
 def test_the_state_before_an_action_is_the_last_observations_also_while_acting() -> None:
     steps = [step(f"a{number}", text=f"o{number}") for number in range(5)]
-    finished = transitions.cases(transitions.finished(episode(*steps), 1))
+    past = cases_of(finished(episode(*steps), 1, 99))
     so_far = [Exchange(one.action, one.observation) for one in steps[:4]]
-    (now,) = transitions.imagined(replace(FIRST, text="You cannot."), so_far, ["a4"])
-    assert now.before == finished[4].before == ("o3", "o2", "o1")
-    assert finished[1].before == ("o0", "You cannot.")
+    (now,) = imagined(replace(FIRST, text="You cannot."), so_far, ["a4"])
+    assert now.before == past[4].before == ("o3", "o2", "o1")
+    assert past[1].before == ("o0", "You cannot.")

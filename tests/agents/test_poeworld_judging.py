@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from agents.poeworld import judging
+from agents.poeworld.cases import Case
 from agents.poeworld.judging import Judged, extractor_problem, judged, told
-from agents.poeworld.transitions import Case
 from agents.poeworld.weighing import Variable, Vote
 from knowledge_store.sandbox import Policy, Sandbox
 from ocm.types import Files, Verdict

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.acting import malformed_observation
+from agents.buffer import verb_of
 from agents.walle.harness import _action, _state
 from agents.walle.judging import _told
 from agents.walle.transitions import (
@@ -17,7 +18,6 @@ from agents.walle.transitions import (
     finished,
     read,
     so_far,
-    verb_of,
     without,
     written,
 )

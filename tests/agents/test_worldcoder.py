@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from agents import buffer
 from agents.protocol import Decision, View
-from agents.worldcoder import buffer
 from agents.worldcoder.agent import WorldcoderAgent
-from agents.worldcoder.buffer import Key
+from agents.worldcoder.sampling import Key, room
 from agents.worldcoder.scoring import PATH, explanation, score
 from agents.worldcoder.settings import WorldcoderSettings
 from knowledge_store.memory import apply
@@ -253,7 +253,7 @@ async def test_the_longest_episode_fits_into_one_execution(sandbox: Sandbox) -> 
     long = played(
         *(step(f"walk {n} {'a' * 300}", f"hall {n}\n" + ("word " * 5 + "\n") * 50) for n in range(100))
     )
-    episode, bench = buffer.finished(long, 1, 1_200), FakeBench(verify=sandbox.verify)
+    episode, bench = buffer.finished(long, 1, room(100, 1_200)), FakeBench(verify=sandbox.verify)
     keys = [Key(1, index) for index in range(100)]
     assert (await score(bench, program, [episode], keys, 0.8)).value == 1.0
 

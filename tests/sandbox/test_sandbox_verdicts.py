@@ -169,6 +169,9 @@ def test_a_file_that_is_too_large_is_not_executed() -> None:
             "class Box: x = 1", {"a.py": "x" * 101, "b.py": "from objects import Box; Box.x"}
         )
         assert [(verdict.path, verdict.kind) for verdict in verdicts] == [("a.py", "static"), ("b.py", "ok")]
+        for objects in ("class Box: x = 1", ""):
+            (verdict,) = sandbox.verify(objects, {"a.py": "x" * 101})
+            assert (verdict.path, verdict.ok, verdict.kind) == ("a.py", False, "static"), "also when alone"
         (verdict,) = sandbox.verify("x" * 101, {})
     assert (verdict.path, verdict.kind) == ("objects.py", "static")
 

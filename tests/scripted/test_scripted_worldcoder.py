@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from agents import buffer
 from agents.prompts import fill
 from agents.protocol import View
 from agents.registry import create
-from agents.worldcoder import buffer
 from agents.worldcoder.scoring import PATH
 from backbones.scripted import ScriptedBackboneClient
 from backbones.scripted.client import reply_to

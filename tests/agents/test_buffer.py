@@ -1,13 +1,15 @@
-"""WorldCoder's replay buffer: bounded, read back as written, and sampled without doubles."""
+"""The replay buffer: bounded, read back as written, and sampled without doubles for WorldCoder."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents import buffer
 from agents.acting import malformed_observation
-from agents.worldcoder import buffer
-from agents.worldcoder.buffer import Key, Outcome, Played
+from agents.buffer import Outcome, Played
+from agents.worldcoder.sampling import Key, sample
+from knowledge_store.memory import check_path
 from ocm.types import EndReason, Step, Trajectory, Validity
 from tests.agents.fakes import TASK
 
@@ -27,6 +29,7 @@ episodes = st.lists(st.lists(outcomes, min_size=1, max_size=8), min_size=1, max_
 @given(episodes)
 def test_what_is_written_is_read_back(played: list[Played]) -> None:
     assert buffer.read(buffer.written(played)) == played
+    assert all(check_path(path) for path in buffer.written(played))
 
 
 @given(episodes, st.integers(1, 30))
@@ -42,7 +45,7 @@ def test_the_sample_is_bounded_distinct_and_prefers_what_went_wrong(
 ) -> None:
     keys = [Key(one.number, index) for one in played for index in range(len(one.steps))]
     wrong = frozenset(data.draw(st.sets(st.sampled_from(keys))))
-    drawn = buffer.sample(played, wrong, cap)
+    drawn = sample(played, wrong, cap)
     steps = {key: played[key.episode - 1].steps[key.step] for key in keys}
     pairs = [(steps[key].action, steps[key].observation) for key in drawn]
     assert len(set(pairs)) == len(pairs) <= cap and list(drawn) == sorted(drawn)

@@ -1,7 +1,7 @@
-"""The replay buffer: whole episodes, since what was seen before an action decides what follows it.
+"""The replay buffer of methods that model the world: whole episodes with the outcomes of their actions.
 
-A belief is rebuilt by replaying an episode's exchanges from its first observation. So episodes are kept
-whole, one file each, and evicted whole.
+What was seen before an action decides what follows it, so episodes are kept whole, one file each, written
+once, and evicted whole.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
 
 from agents.acting import malformed_observation
-from ocm.types import EndReason, Exchange, Files, Observation, Trajectory, Validity
+from ocm.types import EndReason, Files, Trajectory, Validity
 
 FOLDER = "transitions/"
 ACTION_CHARS = 300
-EPISODE_CHARS = 90_000
-"""Characters of an episode's observations: with actions and program they have to fit into the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One episode: o0 and the outcomes of its actions."""
+    """One episode: o0 and the outcomes of its actions. ``number`` counts the episodes ever kept, from 1."""
 
     number: int
     goal: str
@@ -47,14 +44,9 @@ class Played:
         return self.steps[step - 1].observation if step else self.first
 
 
-class Key(NamedTuple):
-    """One transition: the episode's number and the step's 0-based index."""
-
-    episode: int
-    step: int
-
-
-# --- from an episode ---------------------------------------------------------------------------
+def next_number(episodes: Sequence[Played]) -> int:
+    """That of the next episode."""
+    return episodes[-1].number + 1 if episodes else 1
 
 
 def finished(trajectory: Trajectory, number: int, chars: int) -> Played:
@@ -63,9 +55,8 @@ def finished(trajectory: Trajectory, number: int, chars: int) -> Played:
     Args:
         trajectory: what was played.
         number: the episode's.
-        chars: characters of an observation, fewer in an episode of many steps.
+        chars: characters kept of a goal or an observation.
     """
-    chars = room(len(trajectory.steps), chars)
     gained = zip((0.0, *(step.reward for step in trajectory.steps)), trajectory.steps, strict=False)
     last = len(trajectory.steps)
     ended = None if trajectory.end is EndReason.STEP_LIMIT else True
@@ -83,29 +74,15 @@ def finished(trajectory: Trajectory, number: int, chars: int) -> Played:
     return Played(number, cut(trajectory.goal, chars), cut(trajectory.first_observation, chars), steps)
 
 
-def so_far(
-    first: Observation, exchanges: Sequence[Exchange], chars: int
-) -> tuple[str, str, list[tuple[str, str]]]:
-    """Goal, o0 and exchanges of an episode that is under way, cut as :func:`finished` cuts them."""
-    taken = [
-        (cut(one.action, ACTION_CHARS), cut(one.observation, chars))
-        for one in exchanges
-        if one.observation != malformed_observation()
-    ]
-    return cut(first.goal, chars), cut(first.text, chars), taken
-
-
-def room(steps: int, chars: int) -> int:
-    """Characters for each observation of an episode of so many steps, at most ``chars``."""
-    return min(chars, EPISODE_CHARS // max(1, steps))
-
-
 def cut(text: str, chars: int) -> str:
     """Without halves of surrogate pairs, which no file can hold."""
     return text[:chars].encode("utf-8", "replace").decode("utf-8")
 
 
-# --- as files ----------------------------------------------------------------------------------
+def verb_of(action: str) -> str:
+    """The action's first word."""
+    words = action.split()
+    return words[0].strip(":,.[]()").lower() if words else ""
 
 
 def read(memory: Files) -> list[Played]:
@@ -138,21 +115,3 @@ def bounded(episodes: Sequence[Played], cap: int) -> list[Played]:
             break
         kept.append(played)
     return kept[::-1]
-
-
-# --- what programs are scored on ---------------------------------------------------------------
-
-
-def sample(episodes: Sequence[Played], wrong: frozenset[Key], cap: int) -> tuple[Key, ...]:
-    """At most ``cap`` transitions in order: those that went wrong, then recent ones.
-
-    Of equal (action, observation) pairs only one counts: a wrong one, else the last.
-    """
-    steps = {
-        Key(played.number, index): step for played in episodes for index, step in enumerate(played.steps)
-    }
-    ranked = sorted(steps, key=lambda key: (key in wrong, key), reverse=True)
-    distinct: dict[tuple[str, str], Key] = {}
-    for key in ranked:
-        distinct.setdefault((steps[key].action, steps[key].observation), key)
-    return tuple(sorted(list(distinct.values())[:cap]))
