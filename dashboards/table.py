@@ -41,8 +41,6 @@ INTERVAL_NOTE = (
     "Mean over seeds with a 95 % Student-t interval and its degrees of freedom (df); the chain (a seed) "
     "is the independent unit. Invalid actions are per episode: malformed + refused + no effect."
 )
-
-
 MEMORY_NOTE = "Memory: all that a method keeps after the last episode, its store included; KB of 1,000 bytes."
 
 
