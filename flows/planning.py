@@ -53,13 +53,18 @@ class Plan:
         return sum(len(chain.tasks) for chain in self.chains)
 
 
-def plan(spec: SweepSpec, environ: Mapping[str, str]) -> Plan:
+def plan(spec: SweepSpec, environ: Mapping[str, str] | None) -> Plan:
     """Check the spec against the registries and expand it.
+
+    Args:
+        spec: the sweep.
+        environ: where the backbones' keys are; None leaves keys out, for a plan that is not to be run.
 
     Raises:
         SpecError: one problem per unknown name, wrong setting or missing key.
     """
-    problems = [*_method_problems(spec), *_environment_problems(spec), *_backbone_problems(spec, environ)]
+    problems = [*_method_problems(spec), *_environment_problems(spec)]
+    problems += [] if environ is None else key_problems(spec, environ)
     if problems:
         raise SpecError(f"{spec.name}: {len(problems)} problem(s)", problems)
     worlds = [_describe(environment) for environment in spec.environments]
@@ -191,7 +196,8 @@ def _task_set_problems(where: str, world: EnvironmentSpec) -> list[Problem]:
     return []
 
 
-def _backbone_problems(spec: SweepSpec, environ: Mapping[str, str]) -> list[Problem]:
+def key_problems(spec: SweepSpec, environ: Mapping[str, str]) -> list[Problem]:
+    """One for each backbone whose key is missing or cannot be one."""
     return [
         Problem(f"backbones[{index}].{one.where}", one.found, one.mend)
         for index, backbone in enumerate(spec.backbones)

@@ -16,12 +16,16 @@ from flows.cli.options import spec_argument
 @spec_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(spec: Path, as_json: bool) -> None:
-    """Print the chains of SPEC, the calls it will take and an estimate of its cost. Runs nothing."""
+    """Print the chains of SPEC, the calls it will take and an estimate of its cost.
+
+    Runs nothing and needs no key.
+    """
     from flows.estimate import ASSUMED, estimate_chain, total, turn_tokens, workload
+    from flows.planning import key_problems
     from flows.planning import plan as expand
     from flows.spec_file import load_spec
 
-    expanded = expand(load_spec(spec), os.environ)
+    expanded = expand(load_spec(spec), None)
     estimates = [estimate_chain(chain) for chain in expanded.chains]
     everything = total(estimates)
     if as_json:
@@ -57,6 +61,8 @@ def plan(spec: Path, as_json: bool) -> None:
         f"{ASSUMED.reply_tokens} tokens a reply, {turns}, and no cache discount; "
         "--json prints all assumptions."
     )
+    for problem in key_problems(expanded.spec, os.environ):
+        click.echo(f"Before it can be run: {problem}", err=True)
 
 
 def dollars(cost: float | None) -> str:

@@ -23,7 +23,6 @@ def failed(ended: Ended, code: int, *expected: str) -> None:
     ("text", "expected"),
     [
         (GOOD.replace('"react"', '"reactt"'), ["methods[1].name: 'reactt'", "did you mean react"]),
-        (GOOD.replace('["scripted"]', '["gpt-4.1-mini"]'), ["OPENAI_API_KEY", "is not set"]),
         (GOOD.replace("[0, 1]", '["one"]'), ["seeds[0]: 'one'", "valid integer"]),
         ("name: not toml", ["not valid TOML"]),
         (GOOD.replace("val.small", "val.tiny"), ["environments[0].task_set", "val.small"]),
@@ -35,6 +34,14 @@ def test_a_wrong_spec(command: str, text: str, expected: list[str], tmp_path: Pa
     failed(ended, 2, "error: ", *expected)
     assert len(ended.err.splitlines()) <= 2
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_missing_key_stops_a_run_and_not_an_estimate(tmp_path: Path) -> None:
+    spec = write_spec(tmp_path, GOOD.replace('["scripted"]', '["gpt-4.1-mini"]'))
+    failed(ocm("run", spec), 2, "error: ", "OPENAI_API_KEY", "is not set")
+    planned = ocm("plan", spec)
+    assert planned.code == 0 and "cost $" in planned.out
+    assert "Before it can be run: backbones[0].api_key_env" in planned.err
 
 
 def test_a_missing_spec(tmp_path: Path) -> None:
