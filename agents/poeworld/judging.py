@@ -37,7 +37,11 @@ class Judged:
 
 
 async def judged(bench: Bench, extractor: str, experts: Mapping[str, str], cases: Sequence[Case]) -> Judged:
-    """Every expert on every case, as many in one execution as fit; a broken one is asked no more."""
+    """Every expert on every case, as many in one execution as fit; a broken one is asked no more.
+
+    An extractor with which no execution ends, with or without experts, is not used any more either: no
+    expert is to blame for it.
+    """
     found: list[Found] = [{} for _ in cases]
     broken: set[str] = set()
     for group in _groups(experts):
@@ -45,7 +49,11 @@ async def judged(bench: Bench, extractor: str, experts: Mapping[str, str], cases
         while position < len(cases):
             batch = cases[position : position + _fitting(cases[position:])]
             sound = {name: code for name, code in group.items() if name not in broken}
-            rows, wrong = await _asked(bench, extractor, sound, batch)
+            answer = await _asked(bench, extractor, sound, batch)
+            if answer is None and extractor and await _asked(bench, extractor, {}, batch) is None:
+                extractor = ""
+                answer = await _asked(bench, extractor, sound, batch)
+            rows, wrong = answer or await _halved(bench, extractor, sound, batch)
             for place, row in enumerate(rows, start=position):
                 found[place] = _merged(found[place], row)
             broken |= wrong
@@ -57,25 +65,36 @@ async def judged(bench: Bench, extractor: str, experts: Mapping[str, str], cases
 
 async def _asked(
     bench: Bench, extractor: str, group: Mapping[str, str], batch: Sequence[Case]
-) -> tuple[list[Found], set[str]]:
-    """Rows of the first cases of a batch, one at least, and the experts that are no good.
+) -> tuple[list[Found], set[str]] | None:
+    """Rows of the first cases of a batch, one at least, and the experts that raised.
 
-    Where an execution fails, halves of the experts are asked, until the one is found that is to blame.
+    None where the execution fails, or gives anything else.
     """
     names = list(group)
     data = {"ask": "judge", "experts": list(group.values()), **_shared(batch)}
     ran = await run(bench, "experts.py", extractor, harness, data)
     rows = ran.value
-    if isinstance(rows, list) and 0 < len(rows) <= len(batch):
-        read = [_read(row, names) for row in rows]
-        good = [row for row, _ in read if row is not None]
-        if len(good) == len(rows):
-            return good, {name for _, wrong in read for name in wrong}
+    if not isinstance(rows, list) or not 0 < len(rows) <= len(batch):
+        return None
+    read = [_read(row, names) for row in rows]
+    good = [row for row, _ in read if row is not None]
+    return (good, {name for _, wrong in read for name in wrong}) if len(good) == len(rows) else None
+
+
+async def _halved(
+    bench: Bench, extractor: str, group: Mapping[str, str], batch: Sequence[Case]
+) -> tuple[list[Found], set[str]]:
+    """The same where an execution failed: halves are asked, until the expert is found that is to blame."""
+    names = list(group)
     if len(names) <= 1:
         return [{} for _ in batch], set(names)
     half = len(names) // 2
-    left, wrong = await _asked(bench, extractor, {name: group[name] for name in names[:half]}, batch)
-    right, more = await _asked(bench, extractor, {name: group[name] for name in names[half:]}, batch)
+    parts = [{name: group[name] for name in some} for some in (names[:half], names[half:])]
+    answers = [
+        await _asked(bench, extractor, part, batch) or await _halved(bench, extractor, part, batch)
+        for part in parts
+    ]
+    (left, wrong), (right, more) = answers
     return [_merged(*pair) for pair in zip(left, right, strict=False)], wrong | more
 
 

@@ -27,6 +27,8 @@ CASES = 1_000
 """Transitions in one execution: each prints a letter."""
 EFFORT = 2_000
 """Predictions of one search for a plan."""
+MOST_GAIN = 1e9
+"""A greater predicted return is none: a forged integer may be too large for a float."""
 _POINTS = {EXPLAINED: 1.0, PARTLY: 0.5, WRONG: 0.0, RAISED: 0.0}
 
 
@@ -87,7 +89,6 @@ async def score(
         least_f1: least agreement of observations.
     """
     letters = dict.fromkeys(asked, RAISED)
-    problem = ""
     for batch in _batches(episodes, frozenset(asked)):
         data = {"ask": "score", "f1": least_f1, "episodes": [told for told, _ in batch]}
         ran = await _ask(bench, program, data)
@@ -96,7 +97,8 @@ async def score(
             letters.update(zip(keys, ran.value, strict=True))
         else:
             problem = ran.problem or f"{PATH}: it spoiled its own score"
-    return Score(letters if not problem else dict.fromkeys(asked, RAISED), problem)
+            return Score(dict.fromkeys(asked, RAISED), problem)
+    return Score(letters)
 
 
 async def explanation(bench: Bench, program: str, played: Played, step: int, least_f1: float) -> str:
@@ -119,7 +121,7 @@ async def rollouts(
     data = {"ask": "roll", "goal": goal, "first": text, "taken": taken, "plans": plans}
     ran = await _ask(bench, program, data)
     value = ran.value
-    if not isinstance(value, list) or len(value) != len(plans) or not all(map(_is_rollout, value)):
+    if not isinstance(value, list) or len(value) != len(plans) or not all(map(_is_rollout, value, plans)):
         return []
     return [Rollout(float(gain), valid, end) for gain, valid, end in value]
 
@@ -142,10 +144,11 @@ async def _ask(bench: Bench, program: str, data: Mapping[str, Any]) -> Ran:
     return await run(bench, PATH, program, harness, {**data, "seed": fill(PROMPTS, "seed_belief")})
 
 
-def _is_rollout(value: Any) -> bool:
+def _is_rollout(value: Any, plan: Sequence[str]) -> bool:
     if not isinstance(value, list) or [type(part) for part in value[1:]] != [int, str]:
         return False
-    return type(value[0]) in (int, float) and abs(value[0]) < float("inf")
+    gain, valid, _ = value
+    return type(gain) in (int, float) and abs(gain) <= MOST_GAIN and 0 <= valid <= len(plan)
 
 
 def _batches(

@@ -111,6 +111,20 @@ async def test_a_broken_extractor_breaks_no_turn(bench: FakeBench) -> None:
     assert [[one.votes for one in variables] for variables in found.transitions] == [[(), ()]] * 2
 
 
+async def test_no_expert_is_blamed_for_an_extractor_that_fails_on_some_text(bench: FakeBench) -> None:
+    """Nor are halves of the experts asked: every one of those executions would last until the limit."""
+    loops = (
+        DOORS
+        + "\n_find = extract\ndef extract(observation):\n    while 'zap' in observation:\n        pass\n"
+    )
+    loops += "    return _find(observation)\n"
+    experts = {f"open_{number:05}": SEES_LINES.replace("closed", "open") for number in range(20)}
+    zapped = THOUGHT_OF._replace(before=(f"zap\n{OPEN}",))
+    found = await judged(bench, loops, experts, [zapped])
+    assert not found.broken and len(found.transitions[0][0].votes) == len(experts)
+    assert len(bench.verified) <= 3
+
+
 async def test_many_experts_and_long_texts_go_in_several_executions(bench: FakeBench) -> None:
     speaks = "def expert(objs, action):\n    return [(name, 'state', {True}) for name in objs]\n"
     experts = {f"open_{number:05}": speaks for number in range(judging.EXPERTS_AT_ONCE + 5)}

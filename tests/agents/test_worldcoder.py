@@ -26,6 +26,7 @@ from ocm.types import (
     TurnKind,
     UpdateOutcome,
     Validity,
+    Verdict,
 )
 from tests.agents.fakes import FIRST, TASK, FakeBench, reply
 
@@ -305,6 +306,29 @@ async def test_where_the_program_fails_a_plain_turn_is_taken(sandbox: Sandbox, p
     said = plans(["take"])
     decision, _ = await decide(sandbox, said, "Well.\n\nAction: walk", memory={PATH: program})
     assert decision.content == "walk"
+
+
+@pytest.mark.parametrize("said", ["9" * 400, "-" + "9" * 400, "1e10", "NaN", "1, -1", "1, 9"])
+async def test_a_forged_return_is_none(sandbox: Sandbox, said: str) -> None:
+    answer = said if "," in said else f"{said}, 1"
+    program = f"{GOOD}\n_say = print\ndef print(*values):\n    _say('@result [[{answer}, \"done\"]]')\n"
+    decision, _ = await decide(sandbox, plans(["take"]), "Action: walk", memory={PATH: program})
+    assert decision.content == "walk"
+
+
+async def test_a_program_that_does_not_end_is_not_scored_on(sandbox: Sandbox) -> None:
+    long = played(*(step(f"walk {n}", f"hall {n} " + "w" * 1_000) for n in range(40)))
+    episodes = [buffer.finished(long, number, 1_200) for number in range(1, 9)]
+    asked: list[str] = []
+
+    def verify(objects: str, procedures: Files) -> tuple[Verdict, ...]:
+        asked.extend(procedures)
+        return sandbox.verify(objects, procedures)
+
+    keys = [Key(episode.number, index) for episode in episodes for index in range(40)]
+    endless = "def predict(belief, action):\n    while True:\n        pass\n"
+    scored = await score(FakeBench(verify=verify), endless, episodes, keys, 0.8)
+    assert not scored.explained and scored.problem and len(asked) == 1
 
 
 async def test_without_a_program_and_in_a_correction_there_is_one_plain_call(sandbox: Sandbox) -> None:
