@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents import buffer
+from agents.acting import malformed_observation
 from agents.protocol import Decision, View
 from agents.worldcoder.agent import WorldcoderAgent
 from agents.worldcoder.sampling import Key, room
@@ -193,7 +194,7 @@ async def test_only_definitions_are_taken_over(sandbox: Sandbox, start: str) -> 
 
 
 async def test_no_action_changes_nothing(sandbox: Sandbox) -> None:
-    malformed = Step("hm", buffer.malformed_observation(), 0.0, False, False, Validity.MALFORMED)
+    malformed = Step("hm", malformed_observation(), 0.0, False, False, Validity.MALFORMED)
     update, _, memory = await learn(sandbox, trajectory=played(malformed))
     assert update.outcome is UpdateOutcome.UNCHANGED and not memory
 
@@ -332,6 +333,7 @@ async def test_a_program_that_does_not_end_is_not_scored_on(sandbox: Sandbox) ->
 
 
 async def test_without_a_program_and_in_a_correction_there_is_one_plain_call(sandbox: Sandbox) -> None:
-    for more in ({"memory": {}}, {"correcting": True}):
+    cases: tuple[dict[str, Any], ...] = ({"memory": {}}, {"correcting": True})
+    for more in cases:
         _, bench = await decide(sandbox, "Action: walk", **more)
         assert bench.purposes in (["act"], ["act_correction"])
