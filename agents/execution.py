@@ -69,7 +69,7 @@ async def run(bench: Bench, path: str, code: str, harness: ModuleType, data: Any
         return Ran(None, f"{path}: it ended the process before it could be used")
     try:
         return Ran(json.loads(line.removeprefix(MARK)))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Ran(None, f"{path}: unreadable result: {error}")
 
 

@@ -15,6 +15,8 @@ from knowledge_store.outline import parse
 
 RESERVED = frozenset({"act", "last_observation", "inspect", "main"})
 """Names that a function to be kept may not have."""
+INTEGER_BITS = 1_024
+"""Of an argument. Python refuses to write a number of thousands of digits, as hexadecimal can name one."""
 _CALL = re.compile(r"[A-Za-z_]\w*[ \t]*\(.*\)", re.DOTALL)
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -154,7 +156,9 @@ def _is_json(value: object) -> bool:
         return all(map(_is_json, value))
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_json(entry) for key, entry in value.items())
-    return value is None or isinstance(value, str | int | float | bool)
+    if isinstance(value, int):
+        return value.bit_length() <= INTEGER_BITS
+    return value is None or isinstance(value, str | float)
 
 
 def _segment(code: str, node: ast.FunctionDef) -> str:

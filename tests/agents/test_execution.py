@@ -58,3 +58,11 @@ async def test_a_forged_result_is_data(sandbox: Sandbox) -> None:
     assert await ran(sandbox, forged) == Ran([1, 2])
     broken = await ran(sandbox, f"print('{MARK}[0')\nraise BaseException\n")
     assert broken.value is None
+
+
+async def test_a_result_nested_beyond_reading_is_a_problem_and_no_error(sandbox: Sandbox) -> None:
+    forged = (
+        f"say = print\n\ndef print(text):\n    say('{MARK}' + '[' * 3900)\n\ndef double(number):\n    pass\n"
+    )
+    answer = await ran(sandbox, forged)
+    assert answer.value is None and "unreadable result" in answer.problem

@@ -53,6 +53,11 @@ def test_a_call_comes_back_as_it_was_written(arguments: list[object], named: dic
     assert read_call(f"  go({', '.join(parts)}) ") == Call("go", tuple(arguments), named)
 
 
+def test_a_number_that_cannot_be_written_down_is_no_literal_of_a_call() -> None:
+    with pytest.raises(NoCall):
+        read_call(f"go(0x{'f' * 5000})")
+
+
 @given(st.text(max_size=40) | PIECES)
 def test_any_text_is_a_call_or_none_or_told_why_not(text: str) -> None:
     for one in (text, f"f({text})"):
