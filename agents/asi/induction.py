@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from textwrap import indent
 
-from agents.asi.library import skill_path
+from agents.asi.library import fits, skill_path
 from agents.asi.settings import AsiSettings
 from agents.asking import ask
 from agents.parsing import UnreadableReply, fenced_blocks, strip_thinking
@@ -126,13 +126,17 @@ def looked_at(proposal: Proposal, known: Mapping[str, Function], settings: AsiSe
     """One verdict per proposed skill, from its text alone: ``static`` or ``ok``."""
     called = set(_called(proposal.lines))
     names = [skill.name for skill in proposal.skills]
-    found = []
+    found: list[Verdict] = []
+    good: list[str] = []
     for skill in proposal.skills:
         problem = _problem(skill, settings)
         if skill.name in known or names.count(skill.name) > 1:
             problem = "the name is taken"
         elif not problem and skill.name not in called:
             problem = "the rewritten episode does not call it"
+        elif not problem and not fits([*good, skill.source], settings):
+            problem = "with those before it, it is more than all skills may be"
+        good += [] if problem else [skill.source]
         path = skill_path(skill.name if _is_name(skill.name) else "unnamed")
         found.append(Verdict(path, not problem, "static" if problem else "ok", problem))
     return found

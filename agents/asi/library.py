@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from agents.asi.settings import AsiSettings
 from agents.skills.source import Function, NoCall, one_function, read_call
@@ -66,13 +66,13 @@ def with_skills(
         files[skill_path(skill.name)] = skill.source
         counts[skill.name] = 0
     for name in sorted(usage, key=lambda name: usage[name]):  # stable: the oldest of equals first
-        if _fits(files, settings):
+        if fits([text for path, text in files.items() if _is_skill(path)], settings):
             break
         del files[skill_path(name)], counts[name]
     return with_usage(files, counts)
 
 
-def _fits(files: Files, settings: AsiSettings) -> bool:
-    sources = [text for path, text in files.items() if _is_skill(path)]
+def fits(sources: Sequence[str], settings: AsiSettings) -> bool:
+    """Whether skills are within the bounds."""
     most = settings.skill_tokens * CHARS_PER_TOKEN
     return len(sources) <= settings.max_skills and sum(map(len, sources)) <= most

@@ -291,6 +291,15 @@ async def test_source_has_a_budget(sandbox: Sandbox) -> None:
     assert "g" in skills_in(memory) and "a" not in skills_in(memory)
 
 
+async def test_new_skills_alone_do_not_pass_the_bounds(sandbox: Sandbox) -> None:
+    both = named("fetch") + named("other"), "fetch('cup')", "other('cup')", "win"
+    update, _ = await learned(sandbox, answer(*both), max_skills=1)
+    assert update.outcome is UpdateOutcome.REJECTED
+    large = FETCH.replace("Example", "x" * 900)
+    update, _ = await learned(sandbox, answer(large, "fetch('cup')", "win"), skill_tokens=200)
+    assert update.outcome is UpdateOutcome.REJECTED
+
+
 # --- acting ------------------------------------------------------------------------------------
 
 MEMORY = {"skills/fetch.py": FETCH, "usage.json": '{"fetch": 0}\n'}
