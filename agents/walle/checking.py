@@ -93,6 +93,8 @@ def _problem(node: ast.AST, known: frozenset[str]) -> Iterator[str]:
         yield from (f"module {name} is not allowed" for name in modules if name not in MODULES)
     if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
         yield f"attribute {node.attr} is not allowed"
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield f"attribute {node.attr} may not be changed"  # modules are shared with the other rules
     if isinstance(node, ast.Name) and node.id not in known:
         yield f"name {node.id} is not allowed"
     yield from (f"name {name} is not allowed" for name in _bound(node) if name.startswith("__"))

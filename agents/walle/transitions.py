@@ -70,8 +70,15 @@ def action_text(action: str) -> str:
 
 
 def so_far(first: Observation, exchanges: Sequence[Exchange]) -> Played:
-    """An episode that is under way, without outcomes, cut as :func:`finished` cuts it."""
-    steps = [Taken(action_text(one.action), _cut(one.observation)) for one in exchanges]
+    """An episode that is under way, without outcomes, cut as :func:`finished` cuts it.
+
+    Less the observations that no rule sees any more, so that a long episode fits into the sandbox.
+    """
+    unseen = len(exchanges) - RECENT
+    steps = [
+        Taken(action_text(one.action), _cut(one.observation) if number >= unseen else "")
+        for number, one in enumerate(exchanges)
+    ]
     return Played(0, _cut(first.goal), _cut(first.text), tuple(steps))
 
 

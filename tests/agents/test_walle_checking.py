@@ -38,6 +38,7 @@ def test_what_a_rule_needs_may_stand_in_it(code: str) -> None:
         ("import os\n" + RULE, "module os"),
         ("import re, os.path\n" + RULE, "module os.path"),
         ("from . import x\n" + RULE, "module ."),
+        ("import re\nre.search = None\n" + RULE, "attribute search may not be changed"),
         ("open('x')\n" + RULE, "name open"),
         ("eval('1')\n" + RULE, "name eval"),
         ("__import__('os')\n" + RULE, "name __import__"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from agents.acting import malformed_observation
 from agents.buffer import verb_of
 from agents.walle.harness import _action, _state
-from agents.walle.judging import _told
+from agents.walle.judging import _told, _weight
 from agents.walle.transitions import (
     TEXT_CHARS,
     Key,
@@ -77,6 +77,13 @@ def test_acting_and_learning_see_the_same() -> None:
     now = so_far(Observation(FIRST.goal, FIRST.text), exchanges)
     assert _state(_told(now), 2) == _state(_told(whole), 2)
     assert written([whole])["transitions/00001.json"].encode()
+
+
+def test_a_long_episode_under_way_shows_rules_the_same_and_fits_into_the_sandbox() -> None:
+    played = [step(f"go {number}", text=f"{number} {'é' * 2_000}") for number in range(100)]
+    now = so_far(FIRST, [Exchange(one.action, one.observation) for one in played])
+    assert _state(_told(now), 100) == _state(_told(finished(trajectory(*played), 1)), 100)
+    assert _weight(_told(now)) < 80_000
 
 
 def test_a_reply_without_an_action_is_a_step_and_no_transition() -> None:
