@@ -22,6 +22,8 @@ PATH = "workflows.md"
 MAX_STEPS = 20
 MAX_CHARS = 4_000
 """Of one workflow as it is written."""
+MAX_BLOCK = 4 * MAX_CHARS
+"""Characters of a block as a model wrote it, also of what is not kept: a longer one is not read."""
 
 _HEADING = re.compile(r"[ \t]*+#++(?P<name>.*)")
 _WHEN = re.compile(r"[\s>*_`-]*+when(?:\s++to\s++use(?:\s++it)?+)?+[\s*_`]*+:(?P<text>.*)", re.IGNORECASE)
@@ -67,7 +69,7 @@ def read(text: str, min_steps: int = 1) -> list[Workflow]:
     A block is dropped where its name has no word, where it has fewer than ``min_steps`` steps that end
     with an action or more than a routine has, and where it is longer than one may be.
     """
-    found = map(_workflow, _blocks(text))
+    found = (_workflow(block) for block in _blocks(text) if sum(map(len, block)) <= MAX_BLOCK)
     return merged([], (one for one in found if _is_kept(one, min_steps)))
 
 

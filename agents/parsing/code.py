@@ -101,9 +101,10 @@ def _blocks(lines: Sequence[str]) -> tuple[list[_Block], list[str]]:
     blocks: list[_Block] = []
     outside: list[str] = []
     since = number = 0
+    last = max((place for place, line in enumerate(lines) if line.strip()), default=0)
     while number < len(lines):
         fence = FENCE.match(lines[number])
-        if not fence or _is_wrapper(fence, lines, number):
+        if not fence or _is_wrapper(fence, is_last=number == last):
             outside.append("" if fence else lines[number])
             number += 1
             continue
@@ -116,10 +117,10 @@ def _blocks(lines: Sequence[str]) -> tuple[list[_Block], list[str]]:
     return blocks, outside
 
 
-def _is_wrapper(fence: re.Match[str], lines: Sequence[str], number: int) -> bool:
+def _is_wrapper(fence: re.Match[str], *, is_last: bool) -> bool:
     """Whether a fence stands around the whole answer, or is what such a one leaves at the end."""
     info = fence["info"].strip().lower()
-    return info in _WRAPPER or (not info and not any(line.strip() for line in lines[number + 1 :]))
+    return info in _WRAPPER or (not info and is_last)
 
 
 def _closing(lines: Sequence[str], opening: int, ticks: str) -> int:

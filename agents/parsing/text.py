@@ -28,7 +28,10 @@ def strip_thinking(text: str) -> str:
     position, depth = 0, 0
     for tag in _THINKING.finditer(text):
         if depth == 0:
-            kept = [] if tag["end"] else [*kept, text[position : tag.start()]]
+            if tag["end"]:
+                kept = []
+            else:
+                kept.append(text[position : tag.start()])
         depth = max(0, depth - 1) if tag["end"] else 1
         position = tag.end()
     return "".join(kept if depth else [*kept, text[position:]]).strip()

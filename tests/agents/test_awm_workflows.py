@@ -122,3 +122,8 @@ def test_the_oldest_go_until_the_rest_fits(lengths: list[int], most: int, chars:
     assert len(kept) <= most and len(written(kept)) <= chars
     one_more = workflows[len(workflows) - len(kept) - 1 :]
     assert kept == workflows or len(one_more) > most or len(written(one_more)) > chars
+
+
+def test_a_block_that_is_far_too_long_is_dropped_at_once() -> None:
+    endless = "## endless\n1. a -> b\n" + " more\n" * 200_000
+    assert [one.name for one in read(f"{endless}## good\n1. a -> b\n")] == ["good"]

@@ -231,6 +231,8 @@ HOSTILE = {
     "deleted paths": "DELETE " + "a.py, " * (N // 6) + "b",
     "deleted names": "DELETE objects.py: " + "A " * (N // 2),
     "fences": "```a\n" * (N // 5),
+    "empty fences": "```\n```\n" * (N // 8),
+    "thinking": "<think></think>" * (N // 15),
     "tildes": "~" * N,
     "open fences": "```\nx\n~~~\n" * (N // 10),
     "blank lines": "```\n" + "\n" * N,
