@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from agents.buffer import ACTION_CHARS, cut
 from agents.parsing import UnreadableReply, clean_action, parse_json, parse_turn
 from ocm.types import Reply, TurnKind
+
+THOUGHT_CHARS = 2_000
 
 
 class Proposals(NamedTuple):
@@ -24,21 +27,21 @@ def read_proposals(reply: Reply, most: int) -> Proposals:
     """
     turn = parse_turn(reply.text, reply.finish_reason)
     if turn.kind is TurnKind.ACTION:
-        return Proposals(turn.thought, (turn.content,))
+        return Proposals(cut(turn.thought, THOUGHT_CHARS), (cut(turn.content, ACTION_CHARS),))
     value = parse_json(reply.text, reply.finish_reason)
     given = value.get("actions")
     actions = [_action(one) for one in given] if isinstance(given, list) else []
     if not any(actions):
         raise UnreadableReply("the JSON object holds no `actions`")
     thought = value.get("thought")
-    said = " ".join(thought.split()) if isinstance(thought, str) else ""
+    said = cut(" ".join(thought.split()), THOUGHT_CHARS) if isinstance(thought, str) else ""
     return Proposals(said, tuple(dict.fromkeys(filter(None, actions)))[:most])
 
 
 def _action(value: object) -> str:
     """An action on one line; empty where it is none."""
     text = value if isinstance(value, str) else ""
-    line = clean_action(" ".join(text.removeprefix("Action:").split()))
+    line = cut(clean_action(" ".join(text.removeprefix("Action:").split())), ACTION_CHARS)
     return line if any(map(str.isalnum, line)) else ""
 
 

@@ -37,6 +37,13 @@ def test_proposals_are_read_in_the_forms_that_models_write(text: str, actions: t
     assert read_proposals(reply(text), 5).actions == actions
 
 
+def test_proposals_are_text_and_of_some_length() -> None:
+    """JSON may hold half of a surrogate pair, which an environment cannot be sent."""
+    said = '{"thought": "a\\ud800' + "b" * 9_999 + '", "actions": ["go \\ud800' + "c" * 9_999 + '"]}'
+    found = read_proposals(reply(said), 5)
+    assert found.actions == ("go ?" + "c" * 296,) and found.thought == "a?" + "b" * 1_998
+
+
 def test_proposals_that_were_cut_off_are_unreadable() -> None:
     with pytest.raises(UnreadableReply, match="cut off"):
         read_proposals(reply('{"thought": "t", "actions": ["a", "b', "length"), 5)
