@@ -2,8 +2,8 @@
 
 Taken over: the agent acts by writing programs, round by round, with what the last one did and saw, its
 error and a critic's word in view. A program that reaches the goal is kept whole under the name of its main
-function, with a description from one call; one of the same name replaces it. The kept programs whose
-descriptions fit best stand in the acting prompt, and all of them can be called.
+function, with a description from one call; one of the same name replaces it, whatever still calls it. The
+kept programs whose descriptions fit best stand in the acting prompt, and all of them can be called.
 
 Changed for the online one-pass setting:
 

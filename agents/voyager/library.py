@@ -81,7 +81,7 @@ def stored(memory: Files, name: str, source: str, description: str, most: int) -
 
 
 def _least_needed(files: Files, described: Mapping[str, str]) -> str:
-    called = {other for path, text in files.items() if path.endswith(".py") for other in called_names(text)}
+    called = {other for name in described for other in called_names(files[skill_path(name)]) if other != name}
     return next((name for name in described if name not in called), next(iter(described)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.parsing import UnreadableReply, fenced_blocks, strip_thinking
@@ -36,12 +37,25 @@ class Written:
 def read_program(reply: str, finish_reason: str = "stop") -> tuple[str, Written]:
     """The thought of a reply and its first program; what comes after that is dropped.
 
+    Blocks before the one that ends with a call belong to the program, as all blocks do in the original.
+
     Raises:
         UnreadableReply: there is none that could be executed.
     """
-    (code, *_) = fenced_blocks(reply, finish_reason)
     thought = strip_thinking(reply).partition("```")[0].strip()
-    return thought, take_apart(code)
+    return thought, take_apart(_joined(fenced_blocks(reply, finish_reason)))
+
+
+def _joined(blocks: Sequence[str]) -> str:
+    """The blocks up to the first that ends with a call; the first alone where none does."""
+    for number, block in enumerate(blocks, start=1):
+        try:
+            body = parse(block).body
+        except ParseError:
+            break
+        if _call(body[-1:]):
+            return "\n".join(blocks[:number])
+    return blocks[0]
 
 
 def take_apart(code: str) -> Written:
@@ -55,10 +69,13 @@ def take_apart(code: str) -> Written:
         body = parse(code).body
     except ParseError as error:
         raise UnreadableReply(f"the program is no Python: {error.reason} (line {error.line})") from error
-    call = call_in(body[-1:]) or _without_values(body)
+    at_end = _call(body[-1:])
+    call = at_end or _without_values(body)
     if call is None:
         raise UnreadableReply("the program's last line must call its main function with literal values")
-    kept = body[:-1] if call_in(body[-1:]) else body
+    kept = body[:-1] if at_end else body
+    if at_end and kept and kept[-1].end_lineno == body[-1].lineno:
+        raise UnreadableReply("the call of the main function must stand on a line of its own")
     odd = next((node for node in kept if not isinstance(node, _DEFINITIONS) and not _is_text(node)), None)
     if odd:
         raise UnreadableReply(
@@ -70,6 +87,19 @@ def take_apart(code: str) -> Written:
     if problem := hygiene(definitions):
         raise UnreadableReply(problem)
     return Written(code, definitions, call)
+
+
+def _call(statements: Sequence[ast.stmt]) -> Call | None:
+    """The call that the last statement makes, also where its value is printed or kept, or in a main guard."""
+    match list(statements):
+        case [ast.If(test=ast.Compare(left=ast.Name(id="__name__")), body=inner, orelse=[])]:
+            return _call(inner)
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Call() as call], keywords=[]))]:
+            return call_in([ast.Expr(call)])
+        case [ast.Assign(value=ast.Call() as call)]:
+            return call_in([ast.Expr(call)])
+        case other:
+            return call_in(other)
 
 
 def _without_values(body: list[ast.stmt]) -> Call | None:

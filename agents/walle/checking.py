@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import collections
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from knowledge_store.errors import ParseError
 from knowledge_store.outline import parse
 
 CODE_CHARS = 3_000
 NESTING = 40
-MODULES = frozenset({"collections", "itertools", "json", "math", "re", "string"})
+MODULES: Mapping[str, frozenset[str]] = {
+    "collections": frozenset(collections.__all__),
+    "itertools": frozenset(name for name in vars(itertools) if not name.startswith("_")),
+    "json": frozenset({"loads", "dumps"}),
+    "math": frozenset(name for name in vars(math) if not name.startswith("_")),
+    "re": frozenset(re.__all__),
+}
+"""Module -> what a rule may use of it: nothing through which other modules are reached."""
 BUILTINS = frozenset(
     name
     for line in (
@@ -77,8 +88,11 @@ def _problems(tree: ast.Module) -> Iterator[str]:
     yield from (f"line {node.lineno}: not at the top" for node in tree.body if not isinstance(node, _TOP))
     nodes = list(ast.walk(tree))
     known = BUILTINS | {name for node in nodes for name in _bound(node)}
+    modules = {other or name: name for name, other in _imported(nodes)}
+    bases = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
-        yield from (f"line {getattr(node, 'lineno', 0)}: {what}" for what in _problem(node, known))
+        found = (*_problem(node, known), *_module_problem(node, modules, bases))
+        yield from (f"line {getattr(node, 'lineno', 0)}: {what}" for what in found)
     if not any(isinstance(node, ast.FunctionDef) and _is_rule(node) for node in tree.body):
         yield "there is no function rule(state, action)"
 
@@ -98,6 +112,25 @@ def _problem(node: ast.AST, known: frozenset[str]) -> Iterator[str]:
     if isinstance(node, ast.Name) and node.id not in known:
         yield f"name {node.id} is not allowed"
     yield from (f"name {name} is not allowed" for name in _bound(node) if name.startswith("__"))
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
+    """Module and the name that it is imported as, if it is another."""
+    return ((one.name, one.asname) for node in nodes if isinstance(node, ast.Import) for one in node.names)
+
+
+def _module_problem(node: ast.AST, modules: Mapping[str, str], bases: set[int]) -> Iterator[str]:
+    """What of a module is used that a rule may not use; a module may not be handed about."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in modules:
+            if attr not in MODULES.get(modules[name], ()):
+                yield f"{name}.{attr} is not allowed"
+        case ast.Name(id=name, ctx=ast.Load()) if name in modules and id(node) not in bases:
+            yield f"module {name} may only be used as {name}.something"
+        case ast.ImportFrom(module=str(module), names=names) if module in MODULES:
+            yield from (
+                f"{module}.{one.name} is not allowed" for one in names if one.name not in MODULES[module]
+            )
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

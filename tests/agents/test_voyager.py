@@ -98,8 +98,25 @@ def test_a_program_is_definitions_and_a_call() -> None:
 
 
 @pytest.mark.parametrize(
+    "ending", ["print(fetch('cup'))", "done = fetch('cup')", "if __name__ == '__main__':\n    fetch('cup')"]
+)
+def test_a_call_whose_value_is_kept_or_printed_is_a_call(ending: str) -> None:
+    written = take_apart(f"{FETCH}{ending}\n")
+    assert (written.call, written.definitions) == (Call("fetch", ("cup",)), FETCH)
+
+
+def test_blocks_before_the_one_with_the_call_belong_to_the_program() -> None:
+    helper = "```python\ndef near():\n    return act('look')\n```"
+    _, written = read_program(f"First a helper.\n{helper}\nThen:\n{answer(CODE)}\n{answer('x()\n')}")
+    assert written.call == Call("fetch", ("cup",)) and "def near" in written.definitions
+    _, first = read_program(f"{answer(CODE)}\n{helper}")
+    assert "def near" not in first.definitions
+
+
+@pytest.mark.parametrize(
     ("code", "why"),
     [
+        ("WHAT = 'cup'; fetch('cup')\n", "a line of its own"),
         ("def fetch(:\n", "no Python"),
         (FETCH, "last line must call"),
         (f"{FETCH}fetch(cup)\n", "last line must call"),

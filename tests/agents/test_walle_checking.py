@@ -16,6 +16,7 @@ RULE = "def rule(state, action):\n    return '', True, ''\n"
     [
         RULE,
         "import re\nfrom collections import Counter as Count\nWORDS: tuple = ('a', 'b')\n" + RULE,
+        "import re as r, math\nITEM = r.compile('a', r.I)\nMANY = math.inf\n" + RULE,
         "def seen(text):\n    for _ in range(3):\n        while text:\n            text = text[1:]\n"
         "    return [c for c in text if c not in 'ab']\n\n\ndef rule(state, action):\n"
         "    try:\n        words = {w: len(w) for w in state['obs'].split()}\n"
@@ -39,6 +40,11 @@ def test_what_a_rule_needs_may_stand_in_it(code: str) -> None:
         ("import re, os.path\n" + RULE, "module os.path"),
         ("from . import x\n" + RULE, "module ."),
         ("import re\nre.search = None\n" + RULE, "attribute search may not be changed"),
+        ("import string\n" + RULE, "module string"),
+        ("import re\nx = re.enum.sys\n" + RULE, "re.enum is not allowed"),
+        ("import re as r\nx = r.copyreg\n" + RULE, "r.copyreg is not allowed"),
+        ("import re\nx = [re]\n" + RULE, "module re may only be used as re.something"),
+        ("from re import enum\n" + RULE, "re.enum is not allowed"),
         ("open('x')\n" + RULE, "name open"),
         ("eval('1')\n" + RULE, "name eval"),
         ("__import__('os')\n" + RULE, "name __import__"),
