@@ -106,8 +106,8 @@ def test_a_call_whose_value_is_kept_or_printed_is_a_call(ending: str) -> None:
 
 
 def test_blocks_before_the_one_with_the_call_belong_to_the_program() -> None:
-    helper = "```python\ndef near():\n    return act('look')\n```"
-    _, written = read_program(f"First a helper.\n{helper}\nThen:\n{answer(CODE)}\n{answer('x()\n')}")
+    helper, later = "```python\ndef near():\n    return act('look')\n```", answer("x()\n")
+    _, written = read_program(f"First a helper.\n{helper}\nThen:\n{answer(CODE)}\n{later}")
     assert written.call == Call("fetch", ("cup",)) and "def near" in written.definitions
     _, first = read_program(f"{answer(CODE)}\n{helper}")
     assert "def near" not in first.definitions
