@@ -14,6 +14,9 @@ Changed for the online one-pass setting:
   one. The original's skills act on element ids of a web page that they are given.
 - The induction sees signatures and docstrings of the known skills, so that it writes no copies.
 - Episodes are cleaned by rules: invalid steps go, and a thought keeps its first sentence.
+- Skills that are not called in the rewriting, or are refused unexecuted, drop out one by one; the others are
+  kept or rejected together. There is no replay against recorded observations: every environment here can be
+  started anew.
 - A program in a reply is one call with literal arguments, not several lines of code.
 
 Memory: ``skills/<name>.py``, one function each, and ``usage.json`` with the number of calls of each skill,

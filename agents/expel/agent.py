@@ -8,6 +8,8 @@ of *similar* tasks; at most one question per episode, as soon as its episodes ar
 when all training is over); chunks of four successes; no demonstrations and no grouping by task family;
 the same model acts and extracts; tasks are compared by BM25, not by sentence embeddings; an agreement or
 removal in other words counts by its number; a reply without operations is asked for once more.
+Similarity is a BM25 score divided by the goal's score with itself, so the threshold is 0.2 in place of a
+cosine of 0.5; a success longer than 3,000 tokens is no example, and the memory text ends at 6,000.
 
 The memory is ``insights.md`` (:mod:`agents.expel.insights`) and ``experience/``
 (:mod:`agents.expel.experience`). Bounds: ``max_rules`` and five more insights, of which the least important

@@ -15,6 +15,7 @@ Changed for the online one-pass setting:
 - A program is looked up by the goal alone, with BM25 in place of embeddings, so that the prompt stays the
   same within an episode. A critique is shown once, in the round that follows, as in the original.
 - The description call also sees the episode.
+- An unreadable critique is asked for once more, not five times.
 
 Memory: ``skills/<name>.py``, one program each without its call, and ``skills.json``, name -> description, in
 the order of their last use in a success. Bound: ``max_skills`` programs of at most ``program_chars``; the one
