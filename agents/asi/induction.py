@@ -15,11 +15,11 @@ from agents.asking import ask
 from agents.parsing import UnreadableReply, fenced_blocks, strip_thinking
 from agents.prompts import fill
 from agents.protocol import Bench
-from agents.rendering import outcome, render
+from agents.rendering import outcome, render, without_invalid_steps
 from agents.skills.source import RESERVED, Function, NoCall, functions, has_function, hygiene, read_call
 from knowledge_store.allowed import ALLOWED_MODULES
 from knowledge_store.errors import ParseError
-from ocm.types import Message, Reply, Trajectory, Turn, TurnKind, Validity, Verdict
+from ocm.types import Message, Reply, Trajectory, Turn, TurnKind, Verdict
 
 PROMPTS = "agents.asi.prompts"
 SOURCE_CHARS = 3_000
@@ -77,16 +77,14 @@ def _entry(skill: Function) -> str:
 
 def cleaned(trajectory: Trajectory) -> Trajectory:
     """The episode without invalid steps, each thought cut to its first sentence, calls of skills named."""
-    kept = [number for number, step in enumerate(trajectory.steps, 1) if step.validity is Validity.VALID]
-    place = {number: new for new, number in enumerate(kept, 1)}
-    turns = tuple(_told(turn, place[turn.step]) for turn in trajectory.turns if turn.step in place)
-    return replace(trajectory, steps=tuple(trajectory.steps[number - 1] for number in kept), turns=turns)
+    forward = without_invalid_steps(trajectory)
+    return replace(forward, turns=tuple(map(_told, forward.turns)))
 
 
-def _told(turn: Turn, step: int) -> Turn:
+def _told(turn: Turn) -> Turn:
     sentence = _SENTENCE.split(turn.thought.strip(), maxsplit=1)[0]
     called = f" (by the skill call {turn.content})" if turn.kind is TurnKind.PROGRAM else ""
-    return replace(turn, step=step, thought=f"{sentence}{called}".strip())
+    return replace(turn, thought=f"{sentence}{called}".strip())
 
 
 # --- reading -----------------------------------------------------------------------------------

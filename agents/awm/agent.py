@@ -2,11 +2,11 @@
 
 Taken over: after a success the model extracts reusable routines from the episode, with placeholders for
 what changes from task to task, and all of them stand in the acting prompt. Failures teach nothing, and
-nothing checks a workflow but the success that it comes from. Changed for the online one-pass setting:
-the success is the environment's, not a judge's; workflows are induced from the new episode alone, with
-the names of the known ones in view, as the paper has it (the repository writes all anew from all
-successes); no worked example; a workflow has at most 20 steps and 4,000 characters; and a call that merges the workflows
-when there are too many.
+nothing checks a workflow but the success that it comes from. Changed for the online one-pass setting: the
+success is the environment's, not a judge's; workflows are induced from the new episode alone, with the
+names of the known ones in view, as the paper has it (the repository writes all anew from all successes);
+no worked example; a workflow has at most 20 steps and 4,000 characters; and a call that merges the
+workflows when there are too many.
 
 The memory is one file, ``workflows.md``, in the order in which workflows were first written. Bound:
 ``max_workflows`` and ``memory_tokens``. Beyond it they are merged into at most ``consolidate_to``; where

@@ -11,8 +11,9 @@ episode. The state is text (goal, observations, actions) instead of hand-written
 are one call for up to 40 actions, code is one call for all new rules, and rules call no model. An action
 is held back at most 3 times per step and then sent. An action counts as failed when the environment calls
 it invalid; a reply without an action is neither checked nor learned from. Failures that a rule already
-holds back are not mined again. A round mines at most 3 verbs and 4 rules for each. A rule that the miner calls
-conflicting leaves the pool only: one in use goes by the data alone. Knowledge graph and scene graph (version 2) are left out.
+holds back are not mined again. A round mines at most 3 verbs and 4 rules for each. A rule that the miner
+calls conflicting leaves the pool only: one in use goes by the data alone. Knowledge graph and scene graph
+(version 2) are left out.
 
 Memory: ``transitions/NUMBER.json``, an episode's steps with outcome and prediction, at most
 ``buffer_cap`` with an outcome (the oldest successes go first, then the oldest failures);
