@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
 import click
 
 from flows.cli.options import find_chain, root_option, sweep_option
+from ocm.types import Files
+
+RECORDS = ("transitions/", "experience/")
+"""Folders in which methods keep the episodes themselves; they would drown what was learned."""
 
 
 @click.group()
@@ -41,12 +45,23 @@ def log(chain: str, root: Path, sweep: str | None) -> None:
 @click.argument("name", required=False)
 @click.option("--episode", type=int, help="As it was after this episode; the last by default.")
 @click.option("--signatures", is_flag=True, help="Only what the agent sees without inspecting (Level 0).")
+@click.option("--all", "everything", is_flag=True, help="The records of episodes in full, too.")
 @root_option
 @sweep_option
 def show_(
-    chain: str, name: str | None, episode: int | None, signatures: bool, root: Path, sweep: str | None
+    chain: str,
+    name: str | None,
+    episode: int | None,
+    signatures: bool,
+    everything: bool,
+    root: Path,
+    sweep: str | None,
 ) -> None:
-    """Print the memory of CHAIN, or the source of NAME in it."""
+    """Print the memory of CHAIN, or the source of NAME in it.
+
+    What was learned comes first. The records of episodes (transitions/, experience/) are then listed by
+    name and size; name one, or give --all, to read them.
+    """
     from knowledge_store.index import level0
     from knowledge_store.inspection import resolve
     from knowledge_store.lake.reader import memory_at
@@ -62,34 +77,60 @@ def show_(
             raise SpecError(resolved.text)
         click.echo(resolved.text)
     else:
-        for path in sorted(memory):
-            click.secho(f"=== {path}", fg="cyan")
-            click.echo(memory[path])
+        for path in _learned_first(memory):
+            if _is_record(path) and not everything:
+                click.echo(f"{path}  {len(memory[path].encode()):,} bytes")
+            else:
+                click.secho(f"=== {path}", fg="cyan")
+                click.echo(memory[path])
 
 
 @knowledge.command(context_settings={"ignore_unknown_options": True})  # -1 is no option
 @click.argument("chain")
 @click.argument("before", type=click.IntRange(min=-1))
 @click.argument("after", type=click.IntRange(min=-1), required=False)
+@click.option("--all", "everything", is_flag=True, help="The records of episodes in full, too.")
 @root_option
 @sweep_option
-def diff(chain: str, before: int, after: int | None, root: Path, sweep: str | None) -> None:
+def diff(chain: str, before: int, after: int | None, everything: bool, root: Path, sweep: str | None) -> None:
     """What changed in the memory of CHAIN between the ends of episodes BEFORE and AFTER.
 
-    AFTER is the last episode by default; -1 as BEFORE is the empty memory before the first.
+    AFTER is the last episode by default; -1 as BEFORE is the empty memory before the first. What was
+    learned comes first; then each changed record of episodes (transitions/, experience/) has one line,
+    unless --all is given.
     """
     from knowledge_store.lake.reader import memory_at
 
     place = find_chain(root, chain, sweep)
     old = memory_at(root, place.sweep, place.chain, before)
     new = memory_at(root, place.sweep, place.chain, after)
-    for line in _diff(old, new):
+    for line in _diff(old, new, everything):
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.secho(line, fg=colour)
 
 
-def _diff(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
-    for path in sorted({*old, *new}):
+def _is_record(path: str) -> bool:
+    """Whether the file records an episode, rather than what was learned from it."""
+    return path.startswith(RECORDS)
+
+
+def _learned_first(paths: Iterable[str]) -> list[str]:
+    return sorted(paths, key=lambda path: (_is_record(path), path))
+
+
+def _diff(old: Files, new: Files, everything: bool) -> Iterator[str]:
+    for path in _learned_first({*old, *new}):
         a, b = old.get(path, ""), new.get(path, "")
-        if a != b:
-            yield from unified_diff(a.splitlines(), b.splitlines(), path, path, lineterm="")
+        if a == b:
+            continue
+        lines = list(unified_diff(a.splitlines(), b.splitlines(), path, path, lineterm=""))
+        if _is_record(path) and not everything:
+            yield f"{path}  {_counted(lines[2:])}"
+        else:
+            yield from lines
+
+
+def _counted(lines: Sequence[str]) -> str:
+    """``+30 -2 lines``, of a unified diff without its head."""
+    counts = ((mark, sum(line.startswith(mark) for line in lines)) for mark in "+-")
+    return " ".join([*(f"{mark}{count}" for mark, count in counts if count), "lines"])

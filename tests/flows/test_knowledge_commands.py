@@ -1,0 +1,85 @@
+"""``ocm knowledge`` tells what was learned; records of episodes do not drown it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from knowledge_store.lake.manifest import PlannedChain, write_manifest
+from knowledge_store.lake.writer import ChainWriter
+from knowledge_store.memory import size
+from ocm.identity import chain_id, memory_hash
+from ocm.types import Change, Delta, MemoryUpdate, UpdateOutcome
+from tests.flows.test_command_line import ocm
+from tests.lake.fake import apply, fake_episode, fake_key
+
+KEY = fake_key("poeworld")
+CHAIN = chain_id(KEY)
+RECORD = "".join(f"line {number}\n" for number in range(30))
+
+
+def play(root: Path, deltas: Sequence[Delta]) -> None:
+    """A chain whose episodes change the memory in these ways."""
+    writer = ChainWriter(root, "demo", CHAIN, KEY)
+    memory: dict[str, str] = {}
+    for index, delta in enumerate(deltas):
+        after = apply(memory, delta)
+        outcome = UpdateOutcome.COMMITTED if delta else UpdateOutcome.UNCHANGED
+        writer.commit(
+            replace(
+                fake_episode(KEY, index, memory, steps=3),
+                update=MemoryUpdate(outcome, delta, "{}", "", ()),
+                memory_after=memory_hash(after),
+                memory_bytes=size(after).bytes,
+            )
+        )
+        memory = after
+    write_manifest(root, "demo", {"name": "demo"}, [PlannedChain(CHAIN, KEY, len(deltas))], {})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    learned = (Change("weights.json", "{}\n"), Change("experts/smelt_00013.py", "def expert(): ...\n"))
+    play(tmp_path, [(*learned, Change("transitions/00003.json", RECORD)), ()])
+    return tmp_path
+
+
+def test_a_diff_shows_what_was_learned_first_and_counts_lines_of_records(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ocm("knowledge", "diff", CHAIN, -1, "--root", root) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "+def expert(): ..." in lines and "+{}" in lines
+    assert lines[-1] == "transitions/00003.json  +30 lines"
+    assert "+line 7" not in lines
+    assert ocm("knowledge", "diff", CHAIN, -1, "--all", "--root", root) == 0
+    assert "+line 7" in capsys.readouterr().out.splitlines()
+
+
+def test_a_changed_record_counts_both_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    play(
+        tmp_path,
+        [
+            (Change("transitions/1.json", RECORD), Change("experience/2.md", "-- kept\n")),
+            (Change("transitions/1.json", RECORD + "more\nyet\n"), Change("experience/2.md", None)),
+        ],
+    )
+    assert ocm("knowledge", "diff", CHAIN, 0, 1, "--root", tmp_path) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["experience/2.md  -1 lines", "transitions/1.json  +2 lines"]
+
+
+def test_show_lists_records_by_size_unless_they_are_asked_for(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ocm("knowledge", "show", CHAIN, "--root", root) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "=== experts/smelt_00013.py" in lines and "def expert(): ..." in lines
+    assert lines[-1] == f"transitions/00003.json  {len(RECORD)} bytes"
+    assert "line 7" not in lines
+    for asked in ("--all", "transitions/00003.json"):
+        assert ocm("knowledge", "show", CHAIN, asked, "--root", root) == 0
+        assert "line 7" in capsys.readouterr().out.splitlines()
