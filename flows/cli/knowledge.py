@@ -69,7 +69,9 @@ def show_(
 
     place = find_chain(root, chain, sweep)
     memory = memory_at(root, place.sweep, place.chain, episode)
-    if signatures:
+    if not memory and name is None:
+        click.echo("The memory is empty.")
+    elif signatures:
         click.echo(level0(memory).text)
     elif name is not None:
         resolved = resolve(memory, [name], max_chars=1_000_000)
@@ -104,6 +106,8 @@ def diff(chain: str, before: int, after: int | None, everything: bool, root: Pat
     place = find_chain(root, chain, sweep)
     old = memory_at(root, place.sweep, place.chain, before)
     new = memory_at(root, place.sweep, place.chain, after)
+    if old == new:
+        click.echo("Nothing changed.")
     for line in _diff(old, new, everything):
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.secho(line, fg=colour)

@@ -83,3 +83,11 @@ def test_show_lists_records_by_size_unless_they_are_asked_for(
     for asked in ("--all", "transitions/00003.json"):
         assert ocm("knowledge", "show", CHAIN, asked, "--root", root) == 0
         assert "line 7" in capsys.readouterr().out.splitlines()
+
+
+def test_an_empty_memory_and_no_change_are_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options in ([], ["--signatures"], ["--all"]):
+        assert ocm("knowledge", "show", CHAIN, "--episode", -1, *options, "--root", root) == 0
+        assert capsys.readouterr().out == "The memory is empty.\n"
+    assert ocm("knowledge", "diff", CHAIN, 0, 1, "--root", root) == 0
+    assert capsys.readouterr().out == "Nothing changed.\n"
