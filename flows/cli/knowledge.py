@@ -13,6 +13,8 @@ from ocm.types import Files
 
 RECORDS = ("transitions/", "experience/")
 """Folders in which methods keep the episodes themselves; they would drown what was learned."""
+MOST_OF_A_FOLDER = 3
+"""Paths of one folder that are named one by one."""
 
 
 @click.group()
@@ -44,7 +46,7 @@ def log(chain: str, root: Path, sweep: str | None) -> None:
 @click.argument("chain")
 @click.argument("name", required=False)
 @click.option("--episode", type=int, help="As it was after this episode; the last by default.")
-@click.option("--signatures", is_flag=True, help="Only what the agent sees without inspecting (Level 0).")
+@click.option("--signatures", is_flag=True, help="OCM's only: what it sees without inspecting (Level 0).")
 @click.option("--all", "everything", is_flag=True, help="The records of episodes in full, too.")
 @root_option
 @sweep_option
@@ -64,7 +66,9 @@ def show_(
     """
     from knowledge_store.index import level0
     from knowledge_store.inspection import resolve
+    from knowledge_store.lake.catalog import read_key
     from knowledge_store.lake.reader import memory_at
+    from knowledge_store.memory import OBJECTS, procedures
     from ocm.errors import SpecError
 
     place = find_chain(root, chain, sweep)
@@ -72,6 +76,10 @@ def show_(
     if not memory and name is None:
         click.echo("The memory is empty.")
     elif signatures:
+        if OBJECTS not in memory and not procedures(memory):
+            kept = ", ".join(_gathered(sorted(memory)))
+            method = read_key(place).method
+            raise SpecError(f"signatures are OCM's: {method} keeps {kept}; leave --signatures out")
         click.echo(level0(memory).text)
     elif name is not None:
         resolved = resolve(memory, [name], max_chars=1_000_000)
@@ -116,6 +124,18 @@ def diff(chain: str, before: int, after: int | None, everything: bool, root: Pat
 def _is_record(path: str) -> bool:
     """Whether the file records an episode, rather than what was learned from it."""
     return path.startswith(RECORDS)
+
+
+def _gathered(paths: Iterable[str]) -> list[str]:
+    """The paths in order of their folders; ``experts/ (9)`` instead of many in one folder."""
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path[: path.rfind("/") + 1], []).append(path)
+    return [
+        shown
+        for folder, own in folders.items()
+        for shown in ([f"{folder} ({len(own)})"] if folder and len(own) > MOST_OF_A_FOLDER else own)
+    ]
 
 
 def _learned_first(paths: Iterable[str]) -> list[str]:

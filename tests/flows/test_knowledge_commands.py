@@ -91,3 +91,16 @@ def test_an_empty_memory_and_no_change_are_told(root: Path, capsys: pytest.Captu
         assert capsys.readouterr().out == "The memory is empty.\n"
     assert ocm("knowledge", "diff", CHAIN, 0, 1, "--root", root) == 0
     assert capsys.readouterr().out == "Nothing changed.\n"
+
+
+def test_signatures_are_refused_where_a_method_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experts = tuple(Change(f"experts/e{number}.py", "pass\n") for number in range(9))
+    play(tmp_path, [(Change("weights.json", "{}\n"), *experts), (Change("objects.py", "LOG = 1\n"),)])
+    shown = ("knowledge", "show", CHAIN, "--signatures", "--root", tmp_path)
+    assert ocm(*shown, "--episode", 0) == 2
+    told = "signatures are OCM's: poeworld keeps experts/ (9), weights.json; leave --signatures out"
+    assert told in capsys.readouterr().err
+    assert ocm(*shown) == 0
+    assert "LOG" in capsys.readouterr().out
