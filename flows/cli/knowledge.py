@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from difflib import unified_diff
 from pathlib import Path
 
 import click
 
 from flows.cli.options import find_chain, root_option, sweep_option
-from ocm.types import Files
+from ocm.types import Delta, Files
 
 RECORDS = ("transitions/", "experience/")
 """Folders in which methods keep the episodes themselves; they would drown what was learned."""
@@ -27,17 +28,20 @@ def knowledge() -> None:
 @root_option
 @sweep_option
 def log(chain: str, root: Path, sweep: str | None) -> None:
-    """One line per episode of CHAIN: number, + for success or -, and what it did to the memory."""
+    """One line per episode of CHAIN: number, + for success or -, and what it did to the memory.
+
+    Before a path, + is a new file, ~ a changed one and - a deleted one; +experts/ (9) are nine new files.
+    """
     from knowledge_store.lake.reader import played
 
     place = find_chain(root, chain, sweep)
+    kept: set[str] = set()
     for episode, _ in played(root, place.sweep, place.chain):
         update = episode.update
         mark = "+" if episode.trajectory.success else "-"
-        paths = ", ".join(
-            change.path if change.content is not None else f"{change.path} (deleted)"
-            for change in update.delta
-        )
+        paths = ", ".join(_gathered(_marked(update.delta, kept)))
+        kept = kept.difference(one.path for one in update.delta if one.content is None)
+        kept = kept.union(one.path for one in update.delta if one.content is not None)
         head = f"{episode.index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}"
         click.echo(f"{head}  {': '.join(filter(None, (paths, update.reason)))}")
 
@@ -124,6 +128,13 @@ def diff(chain: str, before: int, after: int | None, everything: bool, root: Pat
 def _is_record(path: str) -> bool:
     """Whether the file records an episode, rather than what was learned from it."""
     return path.startswith(RECORDS)
+
+
+def _marked(delta: Delta, kept: AbstractSet[str]) -> Iterator[str]:
+    """The changed paths, each behind its mark; ``kept`` are the files before."""
+    for change in delta:
+        mark = "-" if change.content is None else "~" if change.path in kept else "+"
+        yield f"{mark}{change.path}"
 
 
 def _gathered(paths: Iterable[str]) -> list[str]:

@@ -104,3 +104,21 @@ def test_signatures_are_refused_where_a_method_has_none(
     assert told in capsys.readouterr().err
     assert ocm(*shown) == 0
     assert "LOG" in capsys.readouterr().out
+
+
+def test_the_log_tells_new_changed_and_deleted_files_and_gathers_many_of_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experts = [f"experts/e{number}.py" for number in range(9)]
+    index = Change("weights.json", "{}\n")
+    few = (Change("experts/new.py", "pass\n"), Change(experts[0], None), Change(experts[1], "x = 1\n"))
+    again = (Change(experts[0], "pass\n"), *(Change(path, "x = 2\n") for path in experts[1:6]))
+    play(tmp_path, [(index, *(Change(path, "pass\n") for path in experts)), few, again, ()])
+    assert ocm("knowledge", "log", CHAIN, "--root", tmp_path) == 0
+    told = [line.split("  ")[-1] for line in capsys.readouterr().out.splitlines()]
+    assert told == [
+        "+weights.json, +experts/ (9)",
+        "+experts/new.py, -experts/e0.py, ~experts/e1.py",
+        "+experts/e0.py, ~experts/ (5)",
+        "",
+    ]
