@@ -13,10 +13,10 @@ from rich.text import Text
 from dashboards.table import STAND_IN, STAND_IN_NOTE, markdown_line
 from knowledge_store.lake.prompts import BUCKETS, PromptRow, Spending, bucket_label
 
-NOTE = (
-    "Left: mean tokens of an acting prompt in the episodes (from 0) that the head names, over seeds. Right: "
-    "calls, tokens (sent and received) and US dollars per episode while acting, and to learn from it."
-)
+_SIZES = "Left: mean tokens of an acting prompt in the episodes (from 0) that the head names, over seeds."
+_WHEN = "per episode while acting, and to learn from it."
+NOTE = f"{_SIZES} Right: calls and tokens (sent and received) {_WHEN}"
+COSTLY_NOTE = f"{_SIZES} Right: calls, tokens (sent and received) and US dollars {_WHEN}"
 
 
 def as_rich(rows: Sequence[PromptRow]) -> Group:
@@ -26,7 +26,7 @@ def as_rich(rows: Sequence[PromptRow]) -> Group:
         cell = row.cell
         sections.setdefault(f"{cell.environment} {cell.task_set} · {cell.backbone}", []).append(row)
     tables = [_section(title, section) for title, section in sections.items()]
-    tables[-1].caption = "\n".join(notes(rows))
+    tables[-1].caption = "\n".join(notes(rows, _costly(rows)))
     return Group(*tables)
 
 
@@ -70,10 +70,10 @@ def _spent(one: Spending | None, costly: bool) -> list[str]:
     return [f"{one.calls:,.1f}", f"{one.tokens:,.0f}", *([cost] if costly else [])]
 
 
-def notes(rows: Sequence[PromptRow]) -> list[str]:
-    """What must be read with the table."""
+def notes(rows: Sequence[PromptRow], costly: bool) -> list[str]:
+    """What must be read with the table, which shows what was paid where it is ``costly``."""
     scripted = any(row.cell.backbone == STAND_IN for row in rows)
-    return [NOTE, *([STAND_IN_NOTE] if scripted else [])]
+    return [COSTLY_NOTE if costly else NOTE, *([STAND_IN_NOTE] if scripted else [])]
 
 
 def as_markdown(rows: Sequence[PromptRow]) -> str:
@@ -85,7 +85,7 @@ def as_markdown(rows: Sequence[PromptRow]) -> str:
         cell = row.cell
         names = [cell.method, f"{cell.environment} {cell.task_set}", cell.backbone, str(row.episodes_done)]
         lines.append(markdown_line([*names, *_figures(row, present, True)]))
-    return "\n".join([*lines, "", *notes(rows)])
+    return "\n".join([*lines, "", *notes(rows, True)])
 
 
 def as_json(rows: Sequence[PromptRow]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +21,20 @@ WIDE = 100
 """Columns of a terminal that show what a comparison needs."""
 WIDEST = 130
 """Those that show everything."""
+PLAYED, RANK, INVALID, MEMORY = "episodes\nseeds", "A.R.", "invalid", "memory\nKB"
+LEAST_NEEDED: Mapping[str, int] = {
+    "malf+ref+no eff": WIDEST,
+    "steps": WIDEST,
+    MEMORY: WIDE,
+    "tokens": WIDE,
+    "$/ep": 0,
+    INVALID: 0,
+    "reward": 0,
+    RANK: 0,
+    "df": 0,
+    PLAYED: 0,
+}
+"""Columns that give way on a terminal, in this order, and the width below which each is never there."""
 LONGEST, SHORTEST = 19, 10
 """Characters of a method's or stratum's name on one line; the fewer, the less room the figures leave."""
 ALL_STRATA = "all"
@@ -39,8 +53,9 @@ SOME_SEEDS_NOTE = (
 )
 INTERVAL_NOTE = (
     "Mean over seeds with a 95 % Student-t interval and its degrees of freedom (df); the chain (a seed) "
-    "is the independent unit. Invalid actions are per episode: malformed + refused + no effect."
+    "is the independent unit."
 )
+INVALID_NOTE = "Invalid actions are per episode: malformed + refused + no effect."
 MEMORY_NOTE = "Memory: all that a method keeps after the last episode, its store included; KB of 1,000 bytes."
 
 
@@ -129,9 +144,19 @@ def number(value: Interval, digits: int, scale: float = 1) -> str:
     return "unknown" if value.mean is None else f"{value.mean * scale:,.{digits}f}"
 
 
-def notes(rows: Sequence[CellResult], ranking: Ranking | None = None) -> list[str]:
-    """What must be read with the table."""
-    found = [INTERVAL_NOTE, MEMORY_NOTE, *rank_notes(ranking or rank(rows))]
+def notes(
+    rows: Sequence[CellResult],
+    ranking: Ranking | None = None,
+    shown: Container[str] = (RANK, INVALID, MEMORY),
+) -> list[str]:
+    """What must be read with the table, of whose columns some are ``shown``."""
+    found = [INTERVAL_NOTE]
+    if INVALID in shown:
+        found.append(INVALID_NOTE)
+    if MEMORY in shown:
+        found.append(MEMORY_NOTE)
+    if RANK in shown:
+        found += rank_notes(ranking or rank(rows))
     if any(one.kind is IntervalKind.WITHIN_SEED for row in rows for one in row.measures.values()):
         found.append(WITHIN_SEED_NOTE)
     if any(row.seeds_planned < row.seeds_in_cell for row in rows):
@@ -177,9 +202,10 @@ def as_rich(rows: Sequence[CellResult], width: int = WIDE, ranking: Ranking | No
     """
     ranking = ranking or rank(rows)
     by_stratum = _has_strata(rows)
-    figures = _compact(width, _costly(rows), None if by_stratum else ranking)
-    room = width - sum(_width(column, rows) + 1 for column in figures) - 2
-    shown = (_folded(STRATUM if by_stratum else METHOD, room), *figures)
+    head = STRATUM if by_stratum else METHOD
+    known = _compact(_costly(rows), None if by_stratum else ranking)
+    figures = _fitting(known, width, min(SHORTEST, _width(head, rows)), rows)
+    shown = (_folded(head, _room(figures, width, rows)), *figures)
     widths = [_width(column, rows) for column in shown]
     tables: list[Table] = []
     for title, section in _sections(rows, by_method=by_stratum).items():
@@ -189,7 +215,10 @@ def as_rich(rows: Sequence[CellResult], width: int = WIDE, ranking: Ranking | No
         for row in section:
             table.add_row(*(Text(column.text(row)) for column in shown))
         tables.append(table)
-    tables[-1].caption = "\n".join(notes(rows, ranking))
+    gone = [column.title.replace("\n", " ") for column in known if column not in figures]
+    missing = [f"No room for {', '.join(gone)}: ocm results --format markdown has them."] if gone else []
+    told = notes(rows, ranking, [column.title for column in figures])
+    tables[-1].caption = "\n".join([*missing, *told])
     return Group(*tables)
 
 
@@ -224,21 +253,37 @@ def _packed_categories(row: CellResult) -> str:
     return _categories(row).replace(" ", "")
 
 
-def _compact(width: int, costly: bool, ranking: Ranking | None) -> tuple[Column, ...]:
-    """The columns that fit a terminal; ``ocm results --format markdown`` has all."""
-    wide, widest = width >= WIDE, width >= WIDEST
-    ranks = (Column("A.R.", lambda row: average_rank(row, ranking), "right"),) if ranking else ()
+def _room(figures: Sequence[Column], width: int, rows: Sequence[CellResult]) -> int:
+    """What the figures leave for names."""
+    return width - sum(_width(column, rows) + 1 for column in figures) - 2
+
+
+def _fitting(
+    figures: Sequence[Column], width: int, name: int, rows: Sequence[CellResult]
+) -> tuple[Column, ...]:
+    """Those for which there is room beside names of some characters: a number is never cut off."""
+    shown = [column for column in figures if width >= LEAST_NEEDED.get(column.title, 0)]
+    for title in LEAST_NEEDED:
+        if _room(shown, width, rows) >= name:
+            break
+        shown = [column for column in shown if column.title != title]
+    return tuple(shown)
+
+
+def _compact(costly: bool, ranking: Ranking | None) -> tuple[Column, ...]:
+    """The figures that a terminal shows where it is wide enough."""
+    ranks = (Column(RANK, lambda row: average_rank(row, ranking), "right"),) if ranking else ()
     return (
         *ranks,
-        Column("episodes\nseeds", _played, "right"),
+        Column(PLAYED, _played, "right"),
         Column("df", lambda row: _degrees(row.measures["success_rate"]), "right"),
         Column("SR %", lambda row: below(row.measures["success_rate"], 100, 1), "center"),
         Column("reward", lambda row: below(row.measures["reward"], 1, 2), "center"),
-        Column("invalid", lambda row: below(row.measures["invalid_actions"], 1, 2), "center"),
-        *((Column("malf+ref+no eff", _packed_categories, "center"),) if widest else ()),
-        *((Column("steps", lambda row: number(row.measures["steps"], 1), "right"),) if widest else ()),
-        *((Column("tokens", lambda row: number(row.measures["tokens"], 0), "right"),) if wide else ()),
-        *((Column("memory\nKB", _memory, "right"),) if wide else ()),
+        Column(INVALID, lambda row: below(row.measures["invalid_actions"], 1, 2), "center"),
+        Column("malf+ref+no eff", _packed_categories, "center"),
+        Column("steps", lambda row: number(row.measures["steps"], 1), "right"),
+        Column("tokens", lambda row: number(row.measures["tokens"], 0), "right"),
+        Column(MEMORY, _memory, "right"),
         *((Column("$/ep", lambda row: number(row.measures["cost"], 3), "right"),) if costly else ()),
     )
 

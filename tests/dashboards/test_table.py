@@ -116,6 +116,32 @@ def test_nothing_is_cut_off(width: int) -> None:
     assert "1/1 of 3" in text and "…" not in text
 
 
+@pytest.mark.parametrize(
+    ("width", "kept", "gone"),
+    [
+        (26, "SR %", "episodes"),
+        (60, "reward", "invalid"),
+        (80, "invalid", "tokens"),
+        (100, "tokens", "steps"),
+        (140, "steps", None),
+    ],
+)
+def test_the_least_needed_columns_give_way_before_a_number_is_cut_off(
+    width: int, kept: str, gone: str | None
+) -> None:
+    measures = {"invalid_actions": student_t_interval([0.0, 290.0]), "cost": student_t_interval([0.01])}
+    row = replace(of("plancraft", "ocm-no-verification"), measures={**ROW.measures, **measures}, retried=3)
+    table, _, told = drawn(row, width=width).partition("Mean over seeds")
+    head, _, missing = table.partition("No room for")
+    assert all(len(line) <= width for line in table.splitlines())
+    assert "[-9.7, 89.7]" in head and "…" not in head and kept in head
+    assert gone is None or (gone not in head and gone in missing)
+    if gone is not None:
+        assert "ocm results --format markdown has them." in " ".join(missing.split())
+    for column, note in (("KB", "Memory:"), ("A.R.", "(A.R.)"), ("invalid", "Invalid actions")):
+        assert (note in told) == (column in head)
+
+
 def test_the_stand_in_and_one_seed_are_named_as_such() -> None:
     assert any("not a language model" in note for note in notes([ROW]))
     real = replace(ROW, cell=ROW.cell._replace(backbone="gpt-4.1-mini"))
@@ -180,6 +206,7 @@ def test_the_prompt_table_has_a_column_for_each_bucket_that_was_played() -> None
     (line,) = (line for line in text.splitlines() if line.strip().startswith("ocm"))
     assert line.split()[1:] == ["500", "812", "3,000", "9.5", "12,345", "unknown", "0.0", "0", "0.0000"]
     assert "20-49" in text and "5-9" not in text
+    assert "dollars" in text and "dollars" not in " ".join(prompts.notes([waiting], costly=False))
     assert "| react | plancraft test.small | scripted | 0 | – |" in prompts.as_markdown([row, waiting])
     first, second = json.loads(json.dumps(prompts.as_json([row, waiting])))
     assert first["acting_prompt_tokens"] == {"0": 500.0, "1-4": 812.4, "20-49": 3000.0}
