@@ -55,4 +55,6 @@ def find_chain(root: Path, pattern: str, sweep: str | None = None) -> ChainPaths
         raise SpecError(f"{root}: no chains there; give the storage root with --root")
     listed = "\n  ".join(f"{chain.sweep}  {chain.chain}" for chain in (fits or known))
     what = f"{len(fits)} chains fit" if fits else "no chain fits"
-    raise SpecError(f"{pattern!r}: {what}; name one of\n  {listed}")
+    several = list(dict.fromkeys(chain.sweep for chain in fits))
+    how = f"add --sweep NAME ({', '.join(several)}) and " if len(several) > 1 else ""
+    raise SpecError(f"{pattern!r}: {what}; {how}name one of\n  {listed}")

@@ -184,3 +184,14 @@ def test_ranks_and_tables_that_there_are_not(
 ) -> None:
     assert ocm("results", "demo", "--root", root, *options) == 2
     assert capsys.readouterr().err.count("Traceback") == 0
+
+
+def test_a_chain_of_several_sweeps_is_told_by_its_sweep(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for episode in fake_chain(KEY, 1, sweep="again", steps=3):
+        ChainWriter(root, "again", CHAIN, KEY).commit(episode)
+    write_manifest(root, "again", {"name": "again"}, [PlannedChain(CHAIN, KEY, 1)], {})
+    assert ocm("show", CHAIN, 0, "--root", root) == 2
+    assert "2 chains fit; add --sweep NAME (again, demo)" in capsys.readouterr().err
+    assert ocm("show", CHAIN, 0, "--sweep", "again", "--root", root) == 0
