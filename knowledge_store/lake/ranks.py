@@ -67,11 +67,15 @@ def parse_columns(text: str) -> tuple[RankColumn, ...]:
     """Columns from ``paper``, or from a list such as ``alfworld.success_rate,plancraft.reward.strata``.
 
     Raises:
-        SpecError: a column is not of that form.
+        SpecError: a column is not of that form, or given twice.
     """
     if text == "paper":
         return PAPER
-    return tuple(_column(part.strip()) for part in text.split(","))
+    found = tuple(_column(part.strip()) for part in text.split(","))
+    doubled = [str(one) for one in dict.fromkeys(found) if found.count(one) > 1]
+    if doubled:
+        raise SpecError(f"given twice, which would count double: {', '.join(doubled)}")
+    return found
 
 
 def _column(text: str) -> RankColumn:
@@ -108,16 +112,18 @@ def rank(rows: Sequence[CellResult], columns: Sequence[RankColumn] = ()) -> Rank
 
     Args:
         rows: the results table; with its strata where a column asks for them.
-        columns: what to rank by; :func:`default_columns` when empty. Those of environments that the
-            table does not have are left out.
+        columns: what to rank by; :func:`default_columns` when empty. Of ``PAPER``, those of environments
+            that the table does not have are left out.
 
     Raises:
-        SpecError: the table has none of the columns.
+        SpecError: the table has none of the columns, or lacks an environment of a list other than ``PAPER``.
     """
     worlds = {row.cell.environment for row in rows}
     present = [one for one in columns or default_columns(rows) if one.environment in worlds]
-    if rows and not present:
-        raise SpecError(f"none of the ranked columns is in this sweep, which has {', '.join(sorted(worlds))}")
+    absent = dict.fromkeys(one.environment for one in columns if one.environment not in worlds)
+    if rows and absent and (tuple(columns) != PAPER or not present):
+        known = ", ".join(sorted(worlds))
+        raise SpecError(f"cannot rank by {', '.join(absent)}: this sweep has {known}")
     by: dict[tuple[str, str], AverageRank] = {}
     for backbone in dict.fromkeys(row.cell.backbone for row in rows):
         chosen = [row for row in rows if row.cell.backbone == backbone]

@@ -178,7 +178,10 @@ def test_results_are_printed_in_every_form(
     assert shown in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [["--ranks", "speed"], ["--ranks", ""], ["--prompts", "--strata"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--ranks", "speed"], ["--ranks", ""], ["--ranks", "alfword.reward"], ["--prompts", "--strata"]],
+)
 def test_ranks_and_tables_that_there_are_not(
     root: Path, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -106,7 +106,7 @@ def test_backbones_are_ranked_apart() -> None:
     assert found["scripted", "ocm"].mean == 2.0 and found["b", "ocm"].mean == 1.0
 
 
-def test_columns_are_read_and_those_of_absent_environments_left_out() -> None:
+def test_columns_are_read_and_only_the_papers_may_name_absent_environments() -> None:
     assert parse_columns("paper") == PAPER
     assert parse_columns("alfworld.success_rate, plancraft.reward.strata") == (
         RankColumn("alfworld", "success_rate"),
@@ -117,8 +117,11 @@ def test_columns_are_read_and_those_of_absent_environments_left_out() -> None:
     for wrong in ("", "plancraft", "plancraft.tokens", "plancraft.reward.easy"):
         with pytest.raises(SpecError, match="success_rate, reward"):
             parse_columns(wrong)
-    with pytest.raises(SpecError, match="has plancraft"):
-        rank(rows, parse_columns("alfworld.reward"))
+    for absent in ("alfworld.reward", "plancraft.reward,alfworld.reward"):
+        with pytest.raises(SpecError, match="by alfworld: this sweep has plancraft"):
+            rank(rows, parse_columns(absent))
+    with pytest.raises(SpecError, match=r"twice.*: plancraft\.reward$"):
+        parse_columns("plancraft.reward, alfworld.reward,plancraft.reward")
 
 
 def test_nothing_has_no_ranks() -> None:
