@@ -20,7 +20,7 @@ from agents.protocol import Bench
 MARK = "@result "
 _CALL = """
 
-def _ask_harness(say=print):
+def _ask_harness(say=__builtins__["print"]):
     import json
 
     harness = {{"__builtins__": __builtins__, "__name__": "harness"}}
@@ -60,7 +60,7 @@ async def run(bench: Bench, path: str, code: str, harness: ModuleType, data: Any
         harness: the module whose ``main`` is called.
         data: JSON values for it.
     """
-    call = _CALL.format(harness=_text(harness), data=json.dumps(data), mark=MARK)
+    call = _CALL.format(harness=_text(harness), data=json.dumps(data, ensure_ascii=False), mark=MARK)
     verdict = await bench.execute(path, f"{code}\n{call}")
     if not verdict.ok:
         return Ran(None, _CALLING.sub("", verdict.report) or verdict.kind)

@@ -80,14 +80,14 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _without_middle(entries: list[str], limit: int) -> list[str]:
-    if sum(map(len, entries)) <= limit:
+    if sum(map(len, entries)) + len(entries) - 1 <= limit:
         return entries
     head, tail, used = 0, 0, 0
     while head + tail < len(entries):
         entry = entries[head] if head <= tail else entries[-1 - tail]
         if used + len(entry) > limit:
             break
-        used += len(entry)
+        used += len(entry) + 1
         head, tail = (head + 1, tail) if head <= tail else (head, tail + 1)
     left_out = len(entries) - head - tail
     return [*entries[:head], f"… ({left_out} steps left out) …", *entries[len(entries) - tail :]]

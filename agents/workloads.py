@@ -70,10 +70,10 @@ def awm(settings: AwmSettings) -> Workload:
 
 
 def asi(settings: AsiSettings) -> Workload:
-    """Skills half full on average, which save a step's call now and then; one induction after a success."""
+    """Skills half full on average, one induction after a success. That a skill acts for several steps is
+    left out: how often one fits is not known beforehand."""
     return Workload(
         memory_tokens=min(settings.skill_tokens, 150 * settings.max_skills) // 2,
-        turns_per_step=0.8,
         learns=SUCCEED,
         learning=(LearningCalls(1, 900, prompt_tokens=900),),
         learning_calls_at_most=2,

@@ -17,12 +17,13 @@ from knowledge_store.lint import SHARE, Finding, Limits, Procedure
 from knowledge_store.lint import objects as lint_objects
 from knowledge_store.lint import procedure as lint_procedure
 from knowledge_store.memory import OBJECTS, PROCEDURES, check_path
+from knowledge_store.memory import procedures as procedures_of
 from knowledge_store.outline import Unit, outline
 from knowledge_store.scopes import FUNCTIONS, bound_names
 from ocm.errors import Problem
 from ocm.types import Files, Verdict
 
-__all__ = ["Limits", "check"]
+__all__ = ["Limits", "check", "whole_problems"]
 
 DEFAULT_LIMITS = Limits()
 MAX_PROBLEMS = 5
@@ -68,6 +69,12 @@ def _verdict(path: str, findings: tuple[Finding, ...]) -> Verdict:
 
 
 # --- the memory as a whole -----------------------------------------------------------------------
+
+
+def whole_problems(files: Files, limits: Limits = DEFAULT_LIMITS) -> list[str]:
+    """Why the memory as a whole is too large; empty where it is not."""
+    found = _whole(files.get(OBJECTS, ""), procedures_of(files), limits)
+    return [f"{one.found}: {one.mend}" for one in found]
 
 
 def _whole(objects: str, procedures: Files, limits: Limits) -> Iterator[Finding]:

@@ -111,6 +111,13 @@ class OpenAIBackbone(Model):
     """Requests sent at most for one reply, the first included. One that is sent again in a plainer form,
     because the server refused ``structured_output``, does not count."""
 
+    @field_validator("model")
+    @classmethod
+    def _is_not_the_stand_in(cls, value: str) -> str:
+        if value == "scripted":
+            raise ValueError('this is the embedded stand-in: write backbones = ["scripted"]')
+        return value
+
     @field_validator("base_url")
     @classmethod
     def _is_http(cls, value: str) -> str:

@@ -1,7 +1,18 @@
 """OCM on one page: act with signatures in view, then reflect, update, verify.
 
-After *Object-Centric environment Modeling* (arXiv 2607.02846), sections 3.1 to 3.4. The paper's
-prompts are not public; those beside this file are our own.
+*Object-Centric environment Modeling* (arXiv 2607.02846), sections 3.1 to 3.4.
+
+Taken over: executable object knowledge K_o and procedure knowledge K_p that uses it; signatures and an
+index in view, source on demand by ``Inspect[...]``; after every episode a learning plan, then code, then
+the execution of every procedure against the updated K_o; a commit of all of it or of nothing. The method
+is online as published. What the paper leaves open is decided here: the prompts are our own, an inspect
+costs no environment step, failed procedures go back to the model at most ``max_repairs`` times, and what
+may be imported is fixed (:mod:`knowledge_store.rules`).
+
+Memory: ``objects.py``, whose definitions are merged by name, and ``procedures/NAME.py``. Bound:
+``memory_chars`` and ``max_procedures``, past which an update is refused; nothing is evicted, the model
+deletes. ``level0_tokens`` bounds what stands in the acting prompt: the procedures used least recently are
+shortened to their names.
 """
 
 from __future__ import annotations

@@ -38,6 +38,10 @@ class OcmSettings(Model):
     """Characters of source shown to an update or a repair."""
     trajectory_chars: int = Field(default=48_000, ge=1_000)
     """Characters of an episode shown to reflection and update."""
+    memory_chars: int = Field(default=400_000, ge=1_000)
+    """Characters of the whole memory. An update past it is refused, without verification too."""
+    max_procedures: int = Field(default=500, ge=1)
+    """Procedures of the whole memory. An update past it is refused, without verification too."""
 
     @model_validator(mode="after")
     def _keeps_something(self) -> Self:

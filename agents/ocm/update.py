@@ -17,7 +17,7 @@ from knowledge_store.errors import MergeError, ParseError, PathError
 from knowledge_store.inspection import resolve
 from knowledge_store.memory import OBJECTS, PROCEDURES, apply, diff, procedures
 from knowledge_store.merge import merge
-from knowledge_store.rules import check
+from knowledge_store.rules import Limits, check, whole_problems
 from ocm.types import (
     Change,
     Delta,
@@ -91,7 +91,7 @@ async def _settle(
         candidate = put_together(candidate.files, code, settings)
         delta = diff(memory, candidate.files)
         if not settings.verification:
-            return _unseen(candidate, delta, rounds)
+            return _unseen(candidate, delta, settings, rounds)
         if not candidate.problems and not delta:
             return _Settled(UpdateOutcome.UNCHANGED, reason="the update changes nothing")
         verdicts = candidate.problems or await _verdicts(candidate.files, settings, bench)
@@ -102,8 +102,17 @@ async def _settle(
     return _Settled(UpdateOutcome.REJECTED, reason=_kinds(rounds[-1].verdicts))
 
 
-def _unseen(candidate: Candidate, delta: Delta, rounds: list[VerificationRound]) -> _Settled:
+def _limits(settings: OcmSettings) -> Limits:
+    return Limits(memory_chars=settings.memory_chars, procedures=settings.max_procedures)
+
+
+def _unseen(
+    candidate: Candidate, delta: Delta, settings: OcmSettings, rounds: list[VerificationRound]
+) -> _Settled:
     """The ablation's end of an update: what did not fit is recorded, all else is committed."""
+    too_large = whole_problems(candidate.files, _limits(settings))
+    if too_large and delta:
+        return _Settled(UpdateOutcome.UNCHANGED, reason="; ".join(too_large))
     if candidate.problems:
         rounds.append(VerificationRound(0, candidate.problems))
     if delta:
@@ -133,7 +142,7 @@ async def _verdicts(files: Files, settings: OcmSettings, bench: Bench) -> tuple[
 
     async def work() -> tuple[Verdict, ...]:
         objects, kept = files.get(OBJECTS, ""), procedures(files)
-        failures = check(objects, kept, needs_objects=settings.objects)
+        failures = check(objects, kept, _limits(settings), needs_objects=settings.objects)
         return failures or await bench.verify(objects, kept)
 
     return await bench.stage("verify", work)

@@ -18,7 +18,8 @@ being put into words first. There are no hidden states and no constraints. Nothi
 proposes up to 5 actions, and the one with the highest P(success) * (1 + P(reward)) is sent, the first among
 those that come close; experts with most weight also stand in the prompt. An expert that wrongly foresees
 failure is corrected only when such an action is sent all the same, as where it is the only proposal.
-Without experts, and where a reply has no proposals, the turn is the usual one.
+Without experts, and where a reply has no proposals, the turn is the usual one. An episode whose
+requests are all answered with nothing usable is not kept.
 
 Memory: ``experts/NAME.py``, at most ``max_experts`` (those with least weight go first); ``weights.json``;
 ``extractor.py``; ``transitions/NUMBER.json``, an episode's steps with their outcome, written once: the

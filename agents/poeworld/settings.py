@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from ocm.spec import Model
 
@@ -18,7 +20,7 @@ class PoeWorldSettings(Model):
     """Experts that are taken from one reply."""
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     """Sampling temperature of the requests for experts and for the extractor."""
-    theta_start: float = Field(default=0.5, ge=0.0, le=10.0)
+    theta_start: float = Field(default=0.5, ge=0.0)
     """Weight of a new expert, until weights are fitted."""
     theta_most: float = Field(default=10.0, gt=0.0)
     """The largest weight; the smallest is 0."""
@@ -38,3 +40,9 @@ class PoeWorldSettings(Model):
     """Experts that stand in the acting prompt, those with most weight."""
     memory_chars: int = Field(default=24_000, ge=1_000)
     """Characters of experts in the acting prompt; what does not fit whole is left out."""
+
+    @model_validator(mode="after")
+    def _weights_have_room(self) -> Self:
+        if self.theta_start > self.theta_most or self.prune >= self.theta_most:
+            raise ValueError("theta_start must not be above theta_most, and prune must be below it")
+        return self

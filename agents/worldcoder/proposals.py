@@ -90,7 +90,7 @@ def decision(reply: Reply, proposal: Proposal, chosen: int, foreseen: Rollout) -
     """The first action of the chosen plan, said as all methods say it."""
     plan = proposal.plans[chosen]
     gain = f"a reward of {foreseen.gain:g}" if foreseen.gain else "no reward yet"
-    model = f"Of {len(proposal.plans)} plans my model prefers number {chosen + 1} of {len(plan)} actions: "
+    model = f"Of {len(proposal.plans)} plans my model prefers plan {chosen + 1} ({len(plan)} actions): "
     model += f"it foresees {foreseen.valid} valid and {gain}."
     thought = f"{proposal.thought} {model}".strip()
     said = f"{thought}\n\nAction: {plan[0]}"

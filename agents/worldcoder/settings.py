@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from ocm.spec import Model
 
@@ -43,3 +45,9 @@ class WorldcoderSettings(Model):
     than 75 steps fewer are kept, since a whole episode has to fit into one execution."""
     program_chars: int = Field(default=30_000, ge=1_000)
     """A longer program is not even scored."""
+
+    @model_validator(mode="after")
+    def _the_buffer_fills(self) -> Self:
+        if self.min_buffer > self.buffer_cap:
+            raise ValueError("min_buffer must not be more than buffer_cap: no program would ever be written")
+        return self

@@ -62,7 +62,21 @@ async def test_a_forged_result_is_data(sandbox: Sandbox) -> None:
 
 async def test_a_result_nested_beyond_reading_is_a_problem_and_no_error(sandbox: Sandbox) -> None:
     forged = (
-        f"say = print\n\ndef print(text):\n    say('{MARK}' + '[' * 3900)\n\ndef double(number):\n    pass\n"
+        f"say = print\n__builtins__['print'] = lambda text: say('{MARK}' + '[' * 3900)\n\n"
+        "def double(number):\n    pass\n"
     )
     answer = await ran(sandbox, forged)
     assert answer.value is None and "unreadable result" in answer.problem
+
+
+async def test_a_program_cannot_forge_through_its_own_print(sandbox: Sandbox) -> None:
+    forged = "def print(*values):\n    raise SystemExit\n\n\ndef double(number):\n    return 2 * number\n"
+    assert await ran(sandbox, forged) == Ran([2, 4])
+
+
+async def test_text_in_any_script_travels_as_it_is(sandbox: Sandbox) -> None:
+    code = "def double(text):\n    return text + text\n"
+    bench = FakeBench(verify=sandbox.verify)
+    given = ["é\ud800\n'\"\\", "😀\u2028"]
+    answer = await run(bench, "program.py", code, doubling_harness, given)
+    assert answer.value == [text * 2 for text in given]

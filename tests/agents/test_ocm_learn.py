@@ -378,3 +378,15 @@ class TestWithoutReflection:
 
     async def test_nothing_to_learn(self) -> None:
         assert (await learn(make("NO CHANGES"), reflection=False)).outcome is UpdateOutcome.UNCHANGED
+
+
+@pytest.mark.parametrize("verification", [True, False])
+@pytest.mark.parametrize("bound", [{"memory_chars": 1_000}, {"max_procedures": 1}])
+async def test_an_update_past_the_bound_is_refused(verification: bool, bound: dict[str, int]) -> None:
+    large = code(PLANK, plank=f"{USE}# {'x' * 1_000}\n")
+    again = [large] * 2 if verification else []
+    bench = FakeBench(PLAN, large, *again)
+    agent = OcmAgent(OcmSettings(verification=verification, **bound))  # type: ignore[arg-type]
+    update = await agent.learn(trajectory(), MEMORY, bench)
+    assert update.outcome is not UpdateOutcome.COMMITTED and update.delta == ()
+    assert ("objects.py: static" if verification else "the memory has") in update.reason

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import pytest
 
@@ -146,3 +147,19 @@ def test_every_prompt_is_a_template_and_is_used() -> None:
         assert f'"{stem}"' in code or f'"{stem.rpartition("_")[0]}_{{' in code, (
             f"{path} is not read by any code"
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("poeworld", {"theta_most": 0.1}),
+        ("poeworld", {"prune": 20.0}),
+        ("worldcoder", {"buffer_cap": 5}),
+        ("awm", {"max_workflows": 5}),
+    ],
+)
+def test_settings_that_make_a_method_learn_nothing_are_refused(name: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(SpecError) as caught:
+        create(name, settings)
+    (problem,) = caught.value.problems
+    assert problem.mend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.rendering import outcome, render
@@ -41,6 +41,7 @@ def test_a_malformed_step_is_one_line() -> None:
     assert "action: first line Action second\n    outcome: invalid: not in" in render(trajectory(bad))
 
 
+@example([0] * 6 + [536], 1_000)
 @given(st.lists(st.integers(0, 9_000), min_size=1, max_size=40), st.integers(1_000, 20_000))
 def test_the_budget_is_kept_and_the_ends_stay(lengths: list[int], limit: int) -> None:
     played = trajectory(*(step(f"act {n}", text="x" * length) for n, length in enumerate(lengths)))

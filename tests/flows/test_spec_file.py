@@ -65,6 +65,7 @@ def test_the_specs_of_comparisons_have_all_methods() -> None:
         ({"backbones": [{"model": "m", "temprature": 1.0}]}, "did you mean temperature?"),
         ({"backbones": [{"model": "m", "base_url": "localhost:8000"}]}, "http://127.0.0.1:8000/v1 is needed"),
         ({"backbones": [{"kind": "other"}]}, "backbones[0]"),
+        ({"backbones": [{"model": "scripted"}]}, 'write backbones = ["scripted"]'),
         ({"environments": [{"name": "plancraft", "limit": 0}]}, "environments[0].limit: 0 ("),
         ({"environments": [{"name": "plancraft", "order": "random"}]}, "environments[0].order: 'random' ("),
         ({"name": "../up"}, "name: '../up' ("),

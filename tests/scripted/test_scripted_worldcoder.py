@@ -81,7 +81,7 @@ def test_a_plan_that_the_program_finds_good_is_acted_on_though_another_came_firs
     turn = third.trajectory.turns[0]
     plans = [tuple(plan) for plan in json.loads(turn.reply)["plans"]]
     chosen = re.search(
-        r"prefers number (\d) of \d actions: it foresees \d valid and a reward of 1", turn.thought
+        r"prefers plan (\d) \(\d actions\): it foresees \d valid and a reward of 1", turn.thought
     )
     assert chosen and int(chosen[1]) > 1
     taken = tuple(step.action for step in third.trajectory.steps)
@@ -125,7 +125,7 @@ async def test_elsewhere_a_hopeful_program_is_written_and_plans_are_proposed(
     assert "def predict" in memory[PATH]
     first = Observation(trajectory.goal, trajectory.first_observation)
     decision = await agent.act(View(trajectory.task, "Rules.", 30, first, (), 0, (), memory, {}), bench)
-    assert decision.kind is TurnKind.ACTION and "prefers number 1" in decision.thought
+    assert decision.kind is TurnKind.ACTION and "prefers plan 1" in decision.thought
 
 
 def test_the_second_plan_does_without_the_first_action_and_alternatives_are_no_longer() -> None:
