@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import unified_diff
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 
 from flows.cli.options import find_chain, root_option, sweep_option
+from ocm.errors import SpecError
 from ocm.types import Delta, Files
 
 RECORDS = ("transitions/", "experience/")
 """Folders in which methods keep the episodes themselves; they would drown what was learned."""
+MAX_CHARS = 1_000_000
+"""Characters of one source."""
 MOST_OF_A_FOLDER = 3
 """Paths of one folder that are named one by one."""
 
@@ -63,17 +66,17 @@ def show_(
     root: Path,
     sweep: str | None,
 ) -> None:
-    """Print the memory of CHAIN, or the source of NAME in it.
+    """Print the memory of CHAIN, or the source of NAME in it: a definition or a file.
 
-    What was learned comes first. The records of episodes (transitions/, experience/) are then listed by
-    name and size; name one, or give --all, to read them.
+    A file may be named without its folder and suffix where that fits one file only.
+
+    The whole memory begins with what was learned. The records of episodes (transitions/, experience/)
+    are then listed by name and size; name one, or give --all, to read them.
     """
     from knowledge_store.index import level0
-    from knowledge_store.inspection import resolve
     from knowledge_store.lake.catalog import read_key
     from knowledge_store.lake.reader import memory_at
     from knowledge_store.memory import OBJECTS, procedures
-    from ocm.errors import SpecError
 
     place = find_chain(root, chain, sweep)
     memory = memory_at(root, place.sweep, place.chain, episode)
@@ -86,10 +89,7 @@ def show_(
             raise SpecError(f"signatures are OCM's: {method} keeps {kept}; leave --signatures out")
         click.echo(level0(memory).text)
     elif name is not None:
-        resolved = resolve(memory, [name], max_chars=1_000_000)
-        if not resolved.found:
-            raise SpecError(resolved.text)
-        click.echo(resolved.text)
+        click.echo(_source(memory, name))
     else:
         for path in _learned_first(memory):
             if _is_record(path) and not everything:
@@ -123,6 +123,25 @@ def diff(chain: str, before: int, after: int | None, everything: bool, root: Pat
     for line in _diff(old, new, everything):
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         click.secho(line, fg=colour)
+
+
+def _source(memory: Files, name: str) -> str:
+    """The source of a definition or file.
+
+    Raises:
+        SpecError: nothing has this name, or several files have.
+    """
+    from knowledge_store.inspection import resolve
+
+    resolved = resolve(memory, [name], max_chars=MAX_CHARS)
+    if resolved.found:
+        return resolved.text
+    fits = sorted(path for path in memory if name in (PurePosixPath(path).name, PurePosixPath(path).stem))
+    if len(fits) > 1:
+        raise SpecError(f"{name!r}: {len(fits)} files fit; name one of {', '.join(fits)}")
+    if not fits:
+        raise SpecError(resolved.text)
+    return resolve(memory, fits, max_chars=MAX_CHARS).text
 
 
 def _is_record(path: str) -> bool:

@@ -122,3 +122,17 @@ def test_the_log_tells_new_changed_and_deleted_files_and_gathers_many_of_a_folde
         "+experts/e0.py, ~experts/ (5)",
         "",
     ]
+
+
+def test_a_file_is_found_by_its_name_alone_where_only_one_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = ("experts/smelt_00013.py", "rules/twin.py", "pool/twin.py")
+    play(tmp_path, [tuple(Change(path, f"x = {path!r}\n") for path in paths)])
+    for name in ("smelt_00013", "smelt_00013.py", "experts/smelt_00013"):
+        assert ocm("knowledge", "show", CHAIN, name, "--root", tmp_path) == 0
+        assert "x = 'experts/smelt_00013.py'" in capsys.readouterr().out
+    assert ocm("knowledge", "show", CHAIN, "twin", "--root", tmp_path) == 2
+    assert "2 files fit; name one of pool/twin.py, rules/twin.py" in capsys.readouterr().err
+    assert ocm("knowledge", "show", CHAIN, "smelt", "--root", tmp_path) == 2
+    assert "is not in memory. Names in memory: experts/smelt_00013.py" in capsys.readouterr().err
