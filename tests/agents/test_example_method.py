@@ -1,25 +1,21 @@
-"""A new method is one folder and one entry: the example of ``docs/methods.md``, played for real."""
+"""A new method is one folder and one entry: ``docs/methods.md`` is followed to the letter, and it plays."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agents import registry
-from agents.registry import Method
-from knowledge_store.memory import apply
-from tests.agents.example_method import agent
-from tests.agents.fakes import FakeBench, trajectory
+from agents.registry import METHODS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "methods.md"
-FOLDER = Path(agent.__file__).parent
+PAGE = (ROOT / "docs" / "methods.md").read_text("utf-8")
 SWEEP = """
 name = "notes"
 methods = ["react", { name = "notebook", label = "two-notes", settings = { notes = 2 } }]
@@ -31,83 +27,79 @@ name = "plancraft"
 order = "shuffled"
 limit = 4
 """
-REGISTER_AND_RUN = """
-import sys
-from agents import registry
-from flows.cli import main
-from tests.agents.test_example_method import documented_entry
-registry.METHODS = {**registry.METHODS, "notebook": documented_entry()}
-main(sys.argv[1:])
-"""
 
 
-def documented(opening: str, language: str = "python") -> str:
-    """The block of the page that begins so."""
-    blocks = re.findall(rf"```{language}\n(.+?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    (found,) = (block for block in blocks if block.startswith(opening))
+class Followed:
+    """A copy of the methods in which the page was followed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "agents", folder / "agents", ignore=shutil.ignore_patterns("__pycache__"))
+        for path, text in re.findall(r"`(agents/notebook/[\w/.]+)`:\n\n```\w+\n(.+?)```", PAGE, re.DOTALL):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, "utf-8")
+        for name in ("__init__.py", "prompts/__init__.py"):
+            (folder / "agents" / "notebook" / name).write_text("", "utf-8")
+        self._register()
+
+    def _register(self) -> None:
+        registry = self.folder / "agents" / "registry.py"
+        line, entry = (block(opening) for opening in ("from agents.notebook", "Method("))
+        text = registry.read_text("utf-8")
+        for place, new in (("from agents.ocm.agent", line), ("        Method(\n", f"{entry.rstrip()},\n")):
+            assert place in text
+            text = text.replace(place, f"{new}{place}", 1)
+        registry.write_text(text, "utf-8")
+
+    def ocm(self, *arguments: str) -> str:
+        ended = subprocess.run(
+            [sys.executable, "-m", "flows.cli", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}"},
+            capture_output=True,
+            text=True,
+            timeout=280,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+
+def block(opening: str) -> str:
+    """The block of Python of the page that begins so."""
+    (found,) = re.findall(rf"```python\n({re.escape(opening)}.+?)```", PAGE, re.DOTALL)
     return str(found)
 
 
-def documented_entry() -> Method:
-    """The registry entry as the page has it."""
-    entry = eval(documented("Method("), {**vars(registry), **vars(agent)})  # noqa: S307
-    assert isinstance(entry, Method)
-    return entry
-
-
-def test_the_page_holds_the_example_as_it_is() -> None:
-    assert documented('"""Notebook:') == (FOLDER / "agent.py").read_text("utf-8")
-    for path in sorted((FOLDER / "prompts").glob("*.md")):
-        assert path.read_text("utf-8") in PAGE.read_text("utf-8"), path.name
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
+    return Followed(tmp_path_factory.mktemp("followed"))
 
 
 def test_the_page_names_every_method() -> None:
-    rows = [line.split("|")[1].strip(" `") for line in PAGE.read_text("utf-8").splitlines() if "|" in line]
-    agents = {method.agent for method in registry.METHODS.values()}
-    assert agents <= set(rows), "each has a row in the table"
+    rows = [line.split("|")[1].strip(" `") for line in PAGE.splitlines() if "|" in line]
+    assert {method.agent for method in METHODS.values()} <= set(rows), "each has a row in the table"
 
 
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> Method:
-    entry = documented_entry()
-    monkeypatch.setattr(registry, "METHODS", {**registry.METHODS, entry.name: entry})
-    return entry
+def test_its_settings_are_told(followed: Followed) -> None:
+    told = followed.ocm("methods", "notebook")
+    assert "notebook: One sentence per episode" in told and "notes = 5" in told
+    assert "Sentences that are kept." in told
 
 
-async def test_notes_are_kept_shown_and_bounded(registered: Method) -> None:
-    notebook, memory = registry.create("notebook", {"notes": 2}), dict[str, str]()
-    for number in range(3):
-        bench = FakeBench(f"Note {number}.")
-        update = await notebook.learn(trajectory(), memory, bench)
-        memory = apply(memory, update.delta)
-    assert memory == {"notes/0002.md": "Note 1.\n", "notes/0003.md": "Note 2.\n"}
-    assert "Note 1." in bench.prompt(0)
-
-
-@pytest.mark.parametrize("reply", ["", "<think>hm"])
-async def test_an_unreadable_note_changes_nothing(registered: Method, reply: str) -> None:
-    update = await registry.create("notebook", {}).learn(trajectory(), {}, FakeBench(reply))
-    assert (update.delta, update.reason) == ((), "no note: the reply is empty")
-
-
-def test_a_whole_sweep_plays_it(tmp_path: Path) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SWEEP, "utf-8")
-    root = tmp_path / "runs"
-    ended = _ocm("run", str(spec), "--root", str(root), "--output", "json")
-    assert ended["complete"]
-    played = {(cell["method"], cell["episodes_done"]) for cell in ended["results"]}
+def test_a_whole_sweep_plays_it(followed: Followed) -> None:
+    (followed.folder / "spec.toml").write_text(SWEEP, "utf-8")
+    end = json.loads(followed.ocm("run", "spec.toml", "--root", "runs", "--output", "json").splitlines()[-1])
+    assert end["complete"]
+    played = {(cell["method"], cell["episodes_done"]) for cell in end["results"]}
     assert played == {("react", 8), ("two-notes", 8)}
-
-
-def _ocm(*arguments: str) -> dict[str, Any]:
-    ended = subprocess.run(
-        [sys.executable, "-c", REGISTER_AND_RUN, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
-    assert ended.returncode == 0, ended.stderr
-    last: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return last
+    chain = "two-notes-plancraft-scripted-s0"
+    log = followed.ocm("knowledge", "log", chain, "--root", "runs")
+    assert [path in log for path in ("notes/0001.md", "notes/0004.md", "notes/0005.md")] == [
+        True,
+        True,
+        False,
+    ]
+    shown = followed.ocm("knowledge", "show", chain, "--root", "runs")
+    assert re.findall(r"notes/\d+\.md", shown) == ["notes/0003.md", "notes/0004.md"]
+    first, second = (followed.ocm("show", chain, str(n), "--calls", "--root", "runs") for n in (0, 1))
+    assert "# Your notebook" not in first and "# Your notebook" in second

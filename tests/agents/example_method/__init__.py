@@ -1,1 +1,0 @@
-"""The example of ``docs/methods.md``: a method, whole."""

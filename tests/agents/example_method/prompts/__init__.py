@@ -1,1 +1,0 @@
-"""The notebook's prompts."""
