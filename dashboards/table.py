@@ -150,9 +150,7 @@ def notes(
     shown: Container[str] = (RANK, INVALID, MEMORY),
 ) -> list[str]:
     """What must be read with the table, of whose columns some are ``shown``."""
-    found = [INTERVAL_NOTE]
-    if INVALID in shown:
-        found.append(INVALID_NOTE)
+    found = [f"{INTERVAL_NOTE} {INVALID_NOTE}" if INVALID in shown else INTERVAL_NOTE]
     if MEMORY in shown:
         found.append(MEMORY_NOTE)
     if RANK in shown:
@@ -215,11 +213,18 @@ def as_rich(rows: Sequence[CellResult], width: int = WIDE, ranking: Ranking | No
         for row in section:
             table.add_row(*(Text(column.text(row)) for column in shown))
         tables.append(table)
-    gone = [column.title.replace("\n", " ") for column in known if column not in figures]
-    missing = [f"No room for {', '.join(gone)}: ocm results --format markdown has them."] if gone else []
     told = notes(rows, ranking, [column.title for column in figures])
-    tables[-1].caption = "\n".join([*missing, *told])
+    tables[-1].caption = "\n".join([*_missing(known, figures), *told])
     return Group(*tables)
+
+
+def _missing(known: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+    """A line that says where the other columns are, if more is missing than the details of wide terminals."""
+    gone = [column.title for column in known if column not in shown]
+    if all(LEAST_NEEDED[title] == WIDEST for title in gone):
+        return []
+    names = ", ".join(gone).replace("\n", " ")
+    return [f"No room for {names}: ocm results --format markdown has them."]
 
 
 def _sections(rows: Sequence[CellResult], by_method: bool) -> dict[str, list[CellResult]]:
