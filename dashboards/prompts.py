@@ -6,39 +6,65 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.table import STAND_IN, STAND_IN_NOTE, markdown_line
+from dashboards.table import STAND_IN, STAND_IN_NOTE, WIDE, markdown_line
 from knowledge_store.lake.prompts import BUCKETS, PromptRow, Spending, bucket_label
 
-_SIZES = "Left: mean tokens of an acting prompt in the episodes (from 0) that the head names, over seeds."
+_SIZES = "First: mean tokens of an acting prompt in the episodes (from 0) that the head names, over seeds."
 _WHEN = "per episode while acting, and to learn from it."
-NOTE = f"{_SIZES} Right: calls and tokens (sent and received) {_WHEN}"
-COSTLY_NOTE = f"{_SIZES} Right: calls, tokens (sent and received) and US dollars {_WHEN}"
+NOTE = f"{_SIZES} Then: calls and tokens (sent and received) {_WHEN}"
+COSTLY_NOTE = f"{_SIZES} Then: calls, tokens (sent and received) and US dollars {_WHEN}"
 
 
-def as_rich(rows: Sequence[PromptRow]) -> Group:
-    """For the terminal: one section per environment and backbone, a row per method."""
+def as_rich(rows: Sequence[PromptRow], width: int = WIDE) -> Group:
+    """For a terminal of some columns: one section per environment and backbone, a row per method.
+
+    A section that is too wide goes on in a table below, so that no number is cut off.
+    """
     sections: dict[str, list[PromptRow]] = {} if rows else {"": []}
     for row in rows:
         cell = row.cell
         sections.setdefault(f"{cell.environment} {cell.task_set} · {cell.backbone}", []).append(row)
-    tables = [_section(title, section) for title, section in sections.items()]
-    tables[-1].caption = "\n".join(notes(rows, _costly(rows)))
-    return Group(*tables)
+    tables = [table for title, section in sections.items() for table in _section(title, section, width)]
+    return Group(*tables, Text("\n".join(notes(rows, _costly(rows))), "table.caption"))
 
 
-def _section(title: str, rows: Sequence[PromptRow]) -> Table:
-    table = Table(title=title, box=SIMPLE_HEAD, padding=0, caption_justify="left")
+def _section(title: str, rows: Sequence[PromptRow], width: int) -> list[Table]:
     present, costly = _buckets(rows), _costly(rows)
-    table.add_column("method", min_width=10)
-    for name in _titles(present, costly, "\n"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*map(Text, (row.cell.method, *_figures(row, present, costly))))
-    return table
+    names = ("method", *(row.cell.method for row in rows))
+    columns = list(
+        zip(_titles(present, costly, "\n"), *(_figures(row, present, costly) for row in rows), strict=True)
+    )
+    tables = []
+    for part in _parts([_width(column) for column in columns], width - _width(names) - 2):
+        table = Table(title=title, box=SIMPLE_HEAD, padding=0)
+        table.add_column(names[0])
+        for head, *_ in columns[part]:
+            table.add_column(head, justify="right")
+        for line in zip(names[1:], *(figures for _, *figures in columns[part]), strict=True):
+            table.add_row(*map(Text, line))
+        tables.append(table)
+    return tables
+
+
+def _width(cells: Sequence[str]) -> int:
+    """That of the longest line."""
+    return max(cell_len(line) for cell in cells for line in cell.split("\n"))
+
+
+def _parts(widths: Sequence[int], room: int) -> list[slice]:
+    """As few runs of columns as fit the room, each column with a gap before it; one column at least."""
+    starts, used = [0], 0
+    for place, width in enumerate(widths):
+        if used and used + width + 1 > room:
+            starts.append(place)
+            used = 0
+        used += width + 1
+    return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], len(widths)], strict=True)]
 
 
 def _buckets(rows: Sequence[PromptRow]) -> list[int]:

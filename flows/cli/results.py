@@ -72,4 +72,5 @@ def _print_prompts(root: Path, sweep: str, form: str) -> None:
     elif form == "markdown":
         click.echo(as_markdown(rows))
     else:
-        Console().print(as_rich(rows))
+        console = Console()
+        console.print(as_rich(rows, console.width))

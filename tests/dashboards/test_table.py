@@ -215,5 +215,22 @@ def test_the_prompt_table_has_a_column_for_each_bucket_that_was_played() -> None
     assert first["acting"]["cost"] is None and second["acting"] is None
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
+def test_the_prompt_table_goes_on_below_where_it_is_too_wide(width: int) -> None:
+    sizes = {0: 500.0, 1: 812.0, 5: 1_222.0, 10: 11_333.0, 20: 13_000.0, 50: 14_000.0, 100: 15_000.0}
+    cell = ROW.cell._replace(method="ocm-no-verification")
+    row = PromptRow(cell, 120, sizes, Spending(9.5, 12_345.0, None), Spending(0.5, 99.0, 0.25))
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(prompts.as_rich([row], width))
+    text = console.export_text()
+    lines = [line.split() for line in text.splitlines() if line.strip().startswith("ocm-no-verification")]
+    spent = ["9.5", "12,345", "unknown", "0.5", "99", "0.2500"]
+    assert [one for line in lines for one in line[1:]] == [
+        *(f"{size:,.0f}" for size in sizes.values()),
+        *spent,
+    ]
+    assert len(lines) == {40: 6, 60: 3, 80: 2, 100: 2, 140: 1}[width] and "…" not in text
+
+
 def test_an_empty_table_is_a_table() -> None:
     assert "method" in drawn()
