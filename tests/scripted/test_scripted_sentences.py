@@ -9,8 +9,11 @@ from backbones.scripted.plancraft.facts import Facts, Made
 from backbones.scripted.plancraft.sentences import sentences, stated_in
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
-ROWS = st.lists(NAMES, min_size=1, max_size=3).map(" ".join)
-PATTERNS = st.lists(ROWS, min_size=1, max_size=3).map(" / ".join)
+PATTERNS = st.integers(1, 3).flatmap(
+    lambda width: st.lists(
+        st.lists(NAMES, min_size=width, max_size=width).map(" ".join), min_size=1, max_size=3
+    ).map(" / ".join)
+)
 FACTS = st.builds(
     lambda recipes, smelts, inert: Facts(recipes, smelts, frozenset(inert) - smelts.keys()),
     st.dictionaries(PATTERNS, st.builds(Made, NAMES, st.integers(1, 64)), max_size=4),
