@@ -84,7 +84,10 @@ def test_killed_and_resumed(small_sweep: tuple[Path, Ended], tmp_path: Path) -> 
 
 
 def test_one_run_at_a_time_and_ctrl_c_ends_it_at_an_episode_border(tmp_path: Path) -> None:
-    spec = write_spec(tmp_path, SMALL.format(limit=110))  # more than is played until the second has spoken
+    slow = 'backbones = [{ kind = "scripted", latency = 0.05 }]'
+    text = SMALL.format(limit=110).replace('backbones = ["scripted"]', slow)
+    assert slow in text, "it is not to end by itself before the second has spoken"
+    spec = write_spec(tmp_path, text)
     root = tmp_path / "runs"
     process = start("run", spec, "--root", root, "--output", "json", OCM_TEST_ROOT=str(root))
     assert process.stdout is not None
