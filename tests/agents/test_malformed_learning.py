@@ -145,9 +145,9 @@ async def test_one_spoiled_purpose_stops_no_chain_and_leaves_no_trace(method: st
     listening = Spoiled(lambda reply: reply, None)
     _, learned = await play(method, listening, boxed)
     assert knowledge(learned), "undisturbed, it learns"
-    for place, purpose in enumerate(sorted(set(listening.spoiled))):
-        for kind in ("cut off", ("prose", "wrong JSON", "hostile code")[place % 3]):
-            episodes, memory = await play(method, Spoiled(SPOILS[kind], purpose), boxed)
+    for purpose in sorted(set(listening.spoiled)):
+        for kind, spoil in SPOILS.items():
+            episodes, memory = await play(method, Spoiled(spoil, purpose), boxed)
             assert len(episodes) == EPISODES, (purpose, kind)
             if purpose not in FREE_TEXT:
                 assert MARK not in "".join((*memory, *memory.values())), (purpose, kind)
