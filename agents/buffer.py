@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from agents.acting import malformed_observation
+from agents.parsing import without_surrogates
 from ocm.types import EndReason, Files, Trajectory, Validity
 
 FOLDER = "transitions/"
@@ -76,7 +77,7 @@ def finished(trajectory: Trajectory, number: int, chars: int) -> Played:
 
 def cut(text: str, chars: int) -> str:
     """Without halves of surrogate pairs, which no file can hold."""
-    return text[:chars].encode("utf-8", "replace").decode("utf-8")
+    return without_surrogates(text[:chars])
 
 
 def verb_of(action: str) -> str:

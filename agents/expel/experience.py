@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from agents.parsing import without_surrogates
 from agents.rendering import outcome, render
 from agents.retrieval import most_similar
 from ocm.types import Change, Files, Trajectory
@@ -43,14 +44,13 @@ def record(trajectory: Trajectory, pool: Sequence[Past], limit: int) -> tuple[Pa
     """A finished episode for the pool, and its text of at most about ``limit`` characters."""
     number = pool[-1].number + 1 if pool else 1
     past = Past(
-        number, _storable(trajectory.goal), outcome(trajectory), trajectory.success, trajectory.success
+        number,
+        without_surrogates(trajectory.goal),
+        outcome(trajectory),
+        trajectory.success,
+        trajectory.success,
     )
-    return past, _storable(render(trajectory, limit))
-
-
-def _storable(text: str) -> str:
-    """Half of a surrogate pair, which a model's thought may hold, cannot be written to a file."""
-    return text.encode("utf-8", "replace").decode()
+    return past, without_surrogates(render(trajectory, limit))
 
 
 def counterpart(past: Past, pool: Sequence[Past], similarity: float) -> Past | None:

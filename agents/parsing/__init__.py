@@ -6,7 +6,7 @@ are linear in the text.
 
 from agents.parsing.code import CodeReply, fenced_blocks, parse_code
 from agents.parsing.json_object import parse_json
-from agents.parsing.text import CUT_OFF, UnreadableReply, read_prose, strip_thinking
+from agents.parsing.text import CUT_OFF, UnreadableReply, read_prose, strip_thinking, without_surrogates
 from agents.parsing.turn import ParsedTurn, clean_action, parse_turn
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "parse_turn",
     "read_prose",
     "strip_thinking",
+    "without_surrogates",
 ]

@@ -42,6 +42,11 @@ def lines_of(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
+def without_surrogates(text: str) -> str:
+    """The text with ``?`` for each half of a surrogate pair, which no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def read_prose(text: str, finish_reason: str = "stop") -> str:
     """A reply of free text, as a memory can hold it.
 

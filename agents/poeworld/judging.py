@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.execution import run
+from agents.parsing import without_surrogates
 from agents.poeworld import harness
 from agents.poeworld.cases import Case
 from agents.poeworld.weighing import REWARD, SUCCESS, Variable, Vote
@@ -185,7 +186,7 @@ async def told(bench: Bench, extractor: str, case: Case) -> Told:
 
 def _line(value: Any) -> str:
     """On one line, and without halves of surrogate pairs, which no prompt can hold."""
-    return " ".join(str(value).encode("utf-8", "replace").decode("utf-8").split())
+    return " ".join(without_surrogates(str(value)).split())
 
 
 # --- what fits into one execution --------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.buffer import verb_of
+from agents.buffer import cut, verb_of
 from agents.execution import Ran, run
 from agents.protocol import Bench
 from agents.walle import harness
@@ -67,7 +67,7 @@ def _objection(words: Mapping[str, str], name: str, feedback: str, suggestion: s
 
 
 def _text(text: str) -> str:
-    return text[: harness.WORDS].encode("utf-8", "replace").decode("utf-8")
+    return cut(text, harness.WORDS)
 
 
 async def tested(bench: Bench, rules: Sequence[Rule], episodes: Sequence[Played]) -> dict[str, Effect]:

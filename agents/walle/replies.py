@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from agents.parsing import UnreadableReply, parse_json
+from agents.parsing import UnreadableReply, parse_json, without_surrogates
 from ocm.types import Reply
 
 WORDS = 400
@@ -73,7 +73,7 @@ def reader(shape: type[Shape], fits: Callable[[Shape], bool], unfit: str) -> Cal
 
 def _writable(value: Any) -> Any:
     """The value without empty fields, and without halves of surrogate pairs, which no file can hold."""
-    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    text = without_surrogates(json.dumps(value, ensure_ascii=False))
     return json.loads(text, object_hook=_filled)
 
 
