@@ -31,7 +31,11 @@ class ChainStatus(StrEnum):
 
     COMPLETE = "complete"
     STOPPED = "stopped"
-    """Ended at an episode border on request; the same command goes on."""
+    """Ended on request; the same command goes on."""
+    OUT_OF_BUDGET = "paused: budget"
+    """A budget is spent; the same command goes on once it is larger."""
+    BACKBONE_DOWN = "paused: backbone"
+    """The backbone is down or out of quota; the same command goes on when it works again."""
     FAILED = "failed"
 
 

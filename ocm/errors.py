@@ -6,11 +6,13 @@
     ├── SpecError             the sweep spec, or a command's arguments (exit code 2)
     ├── BackboneError         the model server
     │   ├── BackboneTransient   worth another try: rate limit, time-out, 5xx, broken connection
-    │   └── BackboneTerminal    not worth one: key, quota, unknown model, bad request
+    │   ├── BackboneTerminal    not worth one: key, unknown model, bad request
+    │   └── BackboneDown        not now: down for longer than the spec waits, or out of quota
     ├── EnvironmentFault      the simulator or its host died or lied; the episode starts again
     ├── SandboxError          the sandbox cannot be built or has broken (never: the code in it failed)
     ├── StorageError          the lake: unwritable, damaged, of a newer schema
-    └── OrchestrationError    Prefect, Ray, MLflow, leases
+    └── OrchestrationError    Prefect, Ray, MLflow
+        └── LeaseError          another process plays this chain or sweep
 
 All survive pickling, since they cross Ray.
 """
@@ -22,10 +24,12 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "BackboneDown",
     "BackboneError",
     "BackboneTerminal",
     "BackboneTransient",
     "EnvironmentFault",
+    "LeaseError",
     "OcmError",
     "OrchestrationError",
     "Problem",
@@ -91,6 +95,13 @@ class BackboneTerminal(BackboneError):
     """No other try can succeed."""
 
 
+class BackboneDown(BackboneError):
+    """The server has not worked for longer than the spec waits, or the account's quota is spent.
+
+    Not the chain's fault: the chain pauses, and the same command goes on.
+    """
+
+
 class EnvironmentFault(OcmError):
     """The environment's infrastructure failed: not a failed task. The episode is the retry unit."""
 
@@ -113,3 +124,7 @@ class OrchestrationError(OcmError):
     """Prefect, Ray, MLflow or a lease failed."""
 
     boundary = "orchestration"
+
+
+class LeaseError(OrchestrationError):
+    """Another process holds the lease of this chain or sweep, or has taken it over."""

@@ -107,6 +107,9 @@ class OpenAIBackbone(Model):
     max_connections: int = Field(default=128, ge=1)
     timeout: float = Field(default=120.0, gt=0)
     """Seconds until a request without an answer is tried again."""
+    patience_minutes: float = Field(default=10.0, ge=0)
+    """When the server is down, its chains wait together, one request at a time tries whether it is back,
+    and after so many minutes they pause; the same command goes on. 0 pauses them at once."""
     max_attempts: int = Field(default=8, ge=1)
     """Requests sent at most for one reply, the first included. One that is sent again in a plainer form,
     because the server refused ``structured_output``, does not count."""
@@ -178,6 +181,28 @@ class RunSpec(Model):
     """What becomes a Prefect task run of its own."""
 
 
+class Budget(Model):
+    """What may be spent. Checked before each episode: those under way are played to their end."""
+
+    usd: float | None = Field(default=None, gt=0)
+    """US dollars. Refused where a backbone's price is unknown."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Tokens sent and received."""
+    calls: int | None = Field(default=None, ge=1)
+    """Model calls."""
+    hours: float | None = Field(default=None, gt=0)
+    """Time in which episodes were being played, earlier runs included."""
+
+
+class BudgetSpec(Model):
+    """Budgets. Raise one, and the same command goes on."""
+
+    sweep: Budget = Budget()
+    """Of all chains together."""
+    chain: Budget = Budget()
+    """Of each chain."""
+
+
 class StorageSpec(Model):
     root: str = Field(default="runs", pattern=r"^[^\x00]+$")
     """Folder of the lake, relative to where the command is called."""
@@ -198,6 +223,7 @@ class SweepSpec(Model):
     backbones: list[Backbone] = Field(min_length=1)
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[0, 1, 2], min_length=1)
     run: RunSpec = RunSpec()
+    budget: BudgetSpec = BudgetSpec()
     verification: VerificationSpec = VerificationSpec()
     storage: StorageSpec = StorageSpec()
     tracking: TrackingSpec = TrackingSpec()

@@ -223,6 +223,25 @@ class Call:
     reply: Reply
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What an episode took from its journal because it had been interrupted before."""
+
+    resumes: int = 0
+    """Times that the episode was taken up again, by another attempt or by another process."""
+    calls: int = 0
+    """Model calls of the episode that the journal answered."""
+    ended: str = ""
+    """Why recorded replies could not be used: ``torn`` (the last line is not whole), ``damaged`` (another
+    one), ``prompt`` (the call's first message is not the recorded one), ``transcript`` (a later one is
+    not). Empty when all were used."""
+    dropped: int = 0
+    """Recorded replies that could not be used."""
+    dropped_tokens: int = 0
+    dropped_cost: float | None = 0.0
+    """US dollars; None where a price is unknown."""
+
+
 # --- memory and verification -------------------------------------------------------------------
 
 Files = Mapping[str, str]
@@ -347,6 +366,7 @@ class Episode:
     """Environment steps taken outside the episode, to verify what was learned on the same task."""
     memory_bytes: int = 0
     """Size of the memory after the update, in UTF-8."""
+    replay: Replay = Replay()
     provenance: Mapping[str, str] = field(default_factory=dict)
     """Versions: code, environment package, python, sandbox tier, backbone model and fingerprint."""
 
