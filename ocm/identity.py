@@ -12,7 +12,7 @@ import random
 from dataclasses import asdict
 from typing import Any
 
-from ocm.types import ChainKey, Files
+from ocm.types import ChainKey, Files, Request
 
 CHAIN_HASH_LENGTH = 10
 
@@ -30,6 +30,13 @@ def canonical_json(value: Any) -> str:
 def memory_hash(files: Files) -> str:
     """SHA-256 over the sorted (path, content hash) pairs of a set of texts; order does not matter."""
     return sha256(canonical_json(sorted((path, sha256(text)) for path, text in files.items())))
+
+
+def request_hash(request: Request) -> str:
+    """SHA-256 of everything that a backbone is asked; its chain is left out, as in the lake."""
+    messages = [[message.role, message.content] for message in request.messages]
+    place = [request.purpose, request.episode, request.call, request.temperature]
+    return sha256(canonical_json([place, request.schema, messages]))
 
 
 def chain_id(key: ChainKey) -> str:

@@ -371,6 +371,12 @@ class Episode:
     """Versions: code, environment package, python, sandbox tier, backbone model and fingerprint."""
 
     @property
+    def cost(self) -> float | None:
+        """US dollars of all calls; None where the price of one is unknown."""
+        costs = [call.reply.cost for call in self.calls]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
     def acting_prompt_tokens(self) -> float | None:
         """Mean tokens sent per acting call: the acting prompt's size; None without such a call."""
         sent = [call.reply.usage.prompt for call in self.calls[: self.acting_calls]]

@@ -44,8 +44,14 @@ class Commit:
     success: bool
     reward: float
     attempt: int
-    finished_at: float
+    calls: int
+    """Model calls, those whose replies were dropped included; so are the tokens and the cost."""
+    tokens: int
+    cost: float | None
+    """US dollars; None where the price of one call is unknown."""
+    started_at: float
     """Seconds since the epoch, UTC."""
+    finished_at: float
     sha256: str = ""
     """Hash of this record's own bytes; not part of them."""
 

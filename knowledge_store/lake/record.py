@@ -18,6 +18,7 @@ from ocm.types import (
     Change,
     Episode,
     Inspection,
+    Replay,
     Step,
     Turn,
     Usage,
@@ -57,7 +58,8 @@ def to_row(episode: Episode) -> Row:
     """The row as plain Python values."""
     texts = _Texts()
     trajectory = episode.trajectory
-    row = _identity(episode) | _outcome(episode) | _usage(episode) | _text_hashes(episode, texts)
+    row = _identity(episode) | _outcome(episode) | _usage(episode) | _replay(episode.replay)
+    row |= _text_hashes(episode, texts)
     return row | {
         "steps": [_step(number, step, texts) for number, step in enumerate(trajectory.steps, 1)],
         "turns": [_turn(number, turn, texts) for number, turn in enumerate(trajectory.turns)],
@@ -120,7 +122,6 @@ def _outcome(episode: Episode) -> Row:
 def _usage(episode: Episode) -> Row:
     calls = episode.calls
     total = sum((call.reply.usage for call in calls), Usage())
-    costs = [call.reply.cost for call in calls]
     return {
         "n_calls": len(calls),
         "acting_calls": episode.acting_calls,
@@ -129,9 +130,20 @@ def _usage(episode: Episode) -> Row:
         "completion_tokens": total.completion,
         "cached_tokens": total.cached,
         "reasoning_tokens": total.reasoning,
-        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "cost": episode.cost,
         "latency": sum(call.reply.latency for call in calls),
         "requests": sum(call.reply.attempts for call in calls),
+    }
+
+
+def _replay(replay: Replay) -> Row:
+    return {
+        "resumes": replay.resumes,
+        "replayed_calls": replay.calls,
+        "replay_ended": replay.ended,
+        "dropped_replies": replay.dropped,
+        "dropped_tokens": replay.dropped_tokens,
+        "dropped_cost": replay.dropped_cost,
     }
 
 

@@ -18,6 +18,7 @@ from ocm.types import (
     Inspection,
     MemoryUpdate,
     Message,
+    Replay,
     Reply,
     Request,
     Step,
@@ -62,7 +63,19 @@ def from_row(row: Row) -> Episode:
         acting_calls=row["acting_calls"],
         rehearsal_steps=row["rehearsal_steps"],
         memory_bytes=row["memory_bytes"],
+        replay=_replay(row),
         provenance=dict(row["provenance"]),
+    )
+
+
+def _replay(row: Row) -> Replay:
+    return Replay(
+        resumes=row["resumes"],
+        calls=row["replayed_calls"],
+        ended=row["replay_ended"],
+        dropped=row["dropped_replies"],
+        dropped_tokens=row["dropped_tokens"],
+        dropped_cost=row["dropped_cost"],
     )
 
 

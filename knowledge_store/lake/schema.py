@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,16 @@ EPISODES: Columns = (
     Column("started_at", _FLOAT, "seconds since the epoch, UTC"),
     Column("finished_at", _FLOAT, "seconds since the epoch, UTC"),
     Column("attempt", _INT, "1 unless an infrastructure error made the episode start again"),
+    Column("resumes", _INT, "times that the episode was taken up again after an interruption"),
+    Column("replayed_calls", _INT, "model calls that the journal answered, since they had been paid before"),
+    Column(
+        "replay_ended",
+        _STRING,
+        "why replies were dropped: `torn`, `damaged`, `prompt`, `transcript`, or empty",
+    ),
+    Column("dropped_replies", _INT, "recorded replies that could not be used; not among the calls"),
+    Column("dropped_tokens", pa.int64(), "tokens of those, as far as known; not in the columns above"),
+    Column("dropped_cost", _FLOAT, "US dollars for those; NULL when the price is unknown", required=False),
     Column("provenance", pa.map_(_STRING, _STRING), "versions of code, packages, sandbox tier and model"),
     Column("escaped", _BOOL, "whether texts hold `\\ud800`-like escapes, as UTF-8 cannot hold them"),
     _text("key", "the chain's whole key, as JSON"),

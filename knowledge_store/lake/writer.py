@@ -16,6 +16,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -174,8 +175,21 @@ def _describe(episode: Episode, file: str, data: bytes, head: _Head, after: Hash
         success=episode.trajectory.success,
         reward=episode.trajectory.reward,
         attempt=episode.attempt,
+        **_spent(episode),
+        started_at=episode.started_at,
         finished_at=episode.finished_at,
     )
+
+
+def _spent(episode: Episode) -> dict[str, Any]:
+    replay, cost = episode.replay, episode.cost
+    used = [call.reply.usage for call in episode.calls]
+    unknown = cost is None or replay.dropped_cost is None
+    return {
+        "calls": len(used) + replay.dropped,
+        "tokens": sum(usage.prompt + usage.completion for usage in used) + replay.dropped_tokens,
+        "cost": None if unknown else (cost or 0.0) + (replay.dropped_cost or 0.0),
+    }
 
 
 def _publish(paths: ChainPaths, commit: Commit, data: bytes) -> Commit:
