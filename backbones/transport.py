@@ -22,9 +22,11 @@ real models take ten times as long to answer.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import ssl
 import time
+import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -33,11 +35,14 @@ import httpx2
 import openai
 
 from backbones.failures import Failure, Kind, failed_status, one_line
+from ocm.redaction import Redaction, password_in
 
 USER_AGENT = "ocm-at-scale"
 CONNECT_SECONDS = 20.0
 NO_KEY = "none"
 """The package wants some key even where none is sent."""
+LOGGERS = ("openai._base_client", "openai._response", "openai._legacy_response", "httpx2", "aiohttp.client")
+"""Who may log what a server has said in headers and reason phrases."""
 
 
 class Transport:
@@ -46,7 +51,7 @@ class Transport:
     ``connections``: requests at once; others wait their turn in order. ``timeout``: seconds for one
     request, from the moment it has its turn. Connections are opened on first use, through the proxy that
     the usual environment variables name. No redirect is followed. The key does not leave this object
-    except to the server.
+    except to the server: servers like to quote it, and it is taken out of all that comes back.
     """
 
     def __init__(self, base_url: str, key: str | None, connections: int, timeout: float) -> None:
@@ -55,6 +60,8 @@ class Transport:
         self._connections = connections
         self._timeout = timeout
         self._client: openai.AsyncOpenAI | None = None
+        self._redaction = Redaction([] if key is None else [key])
+        self._unlogged = _Redacted(self._redaction)
         self._turns = asyncio.Semaphore(connections)
         self._options: openai.RequestOptions = {"headers": {} if key else {"Authorization": openai.omit}}
 
@@ -74,6 +81,8 @@ class Transport:
     async def close(self) -> None:
         """Close all connections; the next request would open new ones."""
         client, self._client = self._client, None
+        for name in LOGGERS:
+            logging.getLogger(name).removeFilter(self._unlogged)
         if client is not None:
             await client.close()
 
@@ -86,10 +95,10 @@ class Transport:
             async with self._turns:
                 client = self._open()
                 async with asyncio.timeout(timeout):
-                    return self._without_key(await send(client))
+                    return self._redaction.body(await send(client))
         except openai.APIStatusError as error:
             answer = error.response
-            body = self._without_key(answer.content)
+            body = self._redaction.body(answer.content)
             return failed_status(answer.status_code, answer.headers, body, time.time())
         except (
             openai.APIConnectionError,
@@ -98,10 +107,12 @@ class Transport:
             UnicodeError,
             OSError,
         ) as error:
-            return _failure(_origin(error), timeout)
+            return _failure(_origin(error), timeout, Redaction([*_proxy_passwords(), self._key or ""]))
 
     def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
+            for name in LOGGERS:
+                logging.getLogger(name).addFilter(self._unlogged)
             self._client = _Client(
                 base_url=self._base_url,
                 api_key=self._key or NO_KEY,
@@ -114,9 +125,17 @@ class Transport:
             )
         return self._client
 
-    def _without_key(self, body: bytes) -> bytes:
-        """Servers like to quote a refused key. It ends here, so that no error and no record has it."""
-        return body if self._key is None else body.replace(self._key.encode(), b"[key]")
+
+class _Redacted(logging.Filter):
+    """Takes the key out of what is logged, such as a reason phrase that quotes it."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__()
+        self._redaction = redaction
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self._redaction.text(record.getMessage()), None
+        return True
 
 
 class _Client(openai.AsyncOpenAI):
@@ -138,22 +157,26 @@ def _origin(error: BaseException) -> BaseException:
     return error
 
 
-def _failure(error: BaseException, timeout: float) -> Failure:
+def _proxy_passwords() -> list[str]:
+    return [password for url in urllib.request.getproxies().values() if (password := password_in(url))]
+
+
+def _failure(error: BaseException, timeout: float, redaction: Redaction) -> Failure:
     match error:
         case aiohttp.ClientConnectorDNSError():
             return Failure(Kind.UNREACHABLE, "its host name is not found")
         case aiohttp.ClientSSLError() | ssl.SSLError() | FileNotFoundError():
-            return Failure(Kind.TLS, _reason(error))
+            return Failure(Kind.TLS, redaction.text(_reason(error)))
         case aiohttp.InvalidURL() | httpx2.InvalidURL() | UnicodeError():
             return Failure(Kind.ADDRESS, "not an address")
         case aiohttp.ConnectionTimeoutError():
             return Failure(Kind.UNREACHABLE, "connecting takes too long")
         case aiohttp.ClientConnectorError():
-            return Failure(Kind.UNREACHABLE, _reason(error))
+            return Failure(Kind.UNREACHABLE, redaction.text(_reason(error)))
         case TimeoutError():
             return Failure(Kind.TIMEOUT, f"no answer within {timeout:g} s")
         case _:
-            return Failure(Kind.BROKEN, _reason(error))
+            return Failure(Kind.BROKEN, redaction.text(_reason(error)))
 
 
 def _reason(error: BaseException) -> str:
