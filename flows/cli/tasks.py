@@ -39,7 +39,7 @@ def tasks(
     installed. The exit code is 1 when a task fails, or when an environment that was named is not there.
     """
     if check:
-        from flows.cli.check import check_tasks
+        from flows.cli.task_check import check_tasks
 
         given = STEPS if steps is None else steps
         return check_tasks(environments, task_set, limit, steps=given, as_json=as_json)

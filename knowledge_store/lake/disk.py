@@ -108,11 +108,23 @@ def parse_json(path: Path, data: bytes, mend: str) -> dict[str, Any]:
         StorageError: the bytes are not a JSON object.
     """
     try:
-        value = json.loads(data)
+        return json_object(data)
     except ValueError as error:
         raise StorageError(f"{path}: damaged ({error}); {mend}", path=str(path)) from error
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        ValueError: the bytes are not one.
+    """
+    try:
+        value = json.loads(data)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(value, dict):
-        raise StorageError(f"{path}: damaged (not a JSON object); {mend}", path=str(path))
+        raise ValueError("not a JSON object")
     return value
 
 
@@ -132,12 +144,23 @@ def decode(kind: TypeAdapter[T], path: Path, value: Any, mend: str) -> T:
         StorageError: a field is missing or of another type.
     """
     try:
+        return record(kind, value)
+    except ValueError as error:
+        raise StorageError(f"{path}: damaged ({error}); {mend}", path=str(path)) from error
+
+
+def record(kind: TypeAdapter[T], value: Any) -> T:
+    """A record out of parsed JSON, its fields checked.
+
+    Raises:
+        ValueError: names the first field that is missing or of another type.
+    """
+    try:
         return kind.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "record"
-        message = f"{path}: damaged ({where}: {first['msg'].lower()}); {mend}"
-        raise StorageError(message, path=str(path)) from error
+        raise ValueError(f"{where}: {first['msg'].lower()}") from error
 
 
 def json_bytes(value: Any) -> bytes:

@@ -95,7 +95,7 @@ class ChainWriter:
         after = _checked(self.paths, head, episode)
         data = _parquet(record.to_table(episode))
         file = f"{episode.index:05d}-{episode.attempt}-{secrets.token_hex(4)}.parquet"
-        commit = _describe(episode, file, data, head, after)
+        commit = describe(episode, file, data, head.sha256, after)
         self._head = None  # until the commit has succeeded, the disk knows better
         commit = _publish(self.paths, commit, data)
         self._head = _Head(head.next_index + 1, commit.sha256, after)
@@ -161,7 +161,14 @@ def _delta(episode: Episode) -> dict[str, str | None]:
     }
 
 
-def _describe(episode: Episode, file: str, data: bytes, head: _Head, after: Hashes) -> Commit:
+def describe(episode: Episode, file: str, data: bytes, previous: str, after: Hashes) -> Commit:
+    """The commit record of an episode. It depends on nothing else, so a record can be checked by it.
+
+    Args:
+        file: name of the Parquet file, whose bytes are ``data``.
+        previous: hash of the preceding record.
+        after: the memory after the episode.
+    """
     return Commit(
         episode=episode.index,
         file=file,
@@ -170,7 +177,7 @@ def _describe(episode: Episode, file: str, data: bytes, head: _Head, after: Hash
         trajectory_sha256=trajectory_sha256(episode.trajectory),
         memory_delta=_delta(episode),
         memory_sha256=commits.hashes_hash(after),
-        previous=head.sha256,
+        previous=previous,
         task=episode.trajectory.task.id,
         success=episode.trajectory.success,
         reward=episode.trajectory.reward,
