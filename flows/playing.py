@@ -15,13 +15,14 @@ from envs import registry as environments
 from flows.planning import ChainPlan
 from flows.progress import EpisodeEvent
 from flows.runtime import Runtime
+from knowledge_store.lake.journal import Journal, discard_journals
 from knowledge_store.lake.paths import ChainPaths
 from knowledge_store.lake.reader import memory_at, played
 from knowledge_store.lake.writer import ChainWriter
 from knowledge_store.memory import apply
-from ocm.errors import OcmError, StorageError
+from ocm.errors import BackboneDown, OcmError, StorageError
 from ocm.types import Files
-from tasks.bench import StageRunner, run_plainly
+from tasks.bench import StageRunner, Stopped, run_plainly
 from tasks.episode import Setting, note_use, play_episode
 from tasks.track import ChainRun
 
@@ -61,9 +62,11 @@ async def play_chain(
     async with runtime.slots:
         status, message = ChainStatus.COMPLETE, ""
         try:
-            stopped = await _play(runtime, chain, run_episode, run_stage)
-            if stopped:
-                status, message = ChainStatus.STOPPED, "the same command goes on from here"
+            await _play(runtime, chain, run_episode, run_stage)
+        except Stopped:
+            status, message = ChainStatus.STOPPED, "the same command goes on from here"
+        except BackboneDown as error:
+            status, message = ChainStatus.BACKBONE_DOWN, error.message
         except OcmError as error:
             status, message = ChainStatus.FAILED, f"{error.boundary}: {error}"
         done = committed(runtime, chain)
@@ -76,25 +79,36 @@ async def play_chain(
         return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
 
 
-async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner) -> bool:
-    """Play the episodes that are owed; whether it stopped before the end on request."""
+async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner) -> None:
+    """Play the episodes that are owed.
+
+    Raises:
+        Stopped: the runtime's ``stop`` was set.
+        OcmError: as an episode raises it.
+    """
     writer = ChainWriter(runtime.root, runtime.plan.spec.name, chain.id, chain.key)
     state = await asyncio.to_thread(writer.resume)
     memory: Files = state.memory
     last_used = await _catch_up(runtime, chain, state.next_index)
     setting = _setting(runtime, chain, run_stage)
+    await asyncio.to_thread(discard_journals, writer.paths, state.next_index)
     for index in range(state.next_index, len(chain.tasks)):
         if runtime.stop.is_set():
-            return True
-        work = partial(play_episode, setting, index, chain.tasks[index], memory, last_used)
-        episode = await run_episode(f"episode {index}", work)
-        await asyncio.to_thread(writer.commit, episode)
+            raise Stopped
+        journal = await asyncio.to_thread(Journal, writer.paths.journal(index))
+        try:
+            work = partial(play_episode, setting, index, chain.tasks[index], memory, last_used, journal)
+            episode = await run_episode(f"episode {index}", work)
+            await asyncio.to_thread(writer.commit, episode)
+        except BaseException:
+            journal.close()
+            raise
+        await asyncio.to_thread(journal.discard)
         memory = apply(memory, episode.update.delta)
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)
         runtime.listener.episode(EpisodeEvent.of(episode))
     await asyncio.to_thread(writer.compact)
-    return False
 
 
 async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:
@@ -125,6 +139,7 @@ def _setting(runtime: Runtime, chain: ChainPlan, run_stage: StageRunner) -> Sett
         provenance={**runtime.provenance, "environment_version": chain.environment_version},
         attempts=runtime.plan.spec.run.episode_attempts,
         run_stage=run_stage,
+        stop=runtime.stop,
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
 from backbones.protocol import Backbone
-from ocm.types import Call, Files, Message, Observation, Reply, Request, Step, TaskRef, Verdict
+from ocm.types import Call, Files, Message, Observation, Replay, Reply, Request, Step, TaskRef, Verdict
 
 T = TypeVar("T")
+
+PATIENCE_SECONDS = 30.0
+"""How long a reply under way is waited for once the chain is to stop."""
 
 
 class World(Protocol):
@@ -35,6 +39,41 @@ class Verifier(Protocol):
             SandboxError: the sandbox broke, also on another try.
         """
         ...
+
+
+class Journal(Protocol):
+    """Replies of the episode that an interrupted attempt has paid for already
+    (:class:`knowledge_store.lake.journal.Journal`)."""
+
+    @property
+    def replay(self) -> Replay: ...
+
+    def begin(self) -> None: ...
+
+    def recorded(self, request: Request) -> Reply | None: ...
+
+    def reserve(self) -> None: ...
+
+    def append(self, request: Request, reply: Reply) -> None: ...
+
+
+class Unjournaled:
+    """The journal of an episode whose replies need not survive: it keeps nothing."""
+
+    replay = Replay()
+
+    def begin(self) -> None: ...
+
+    def recorded(self, request: Request) -> Reply | None:
+        return None
+
+    def reserve(self) -> None: ...
+
+    def append(self, request: Request, reply: Reply) -> None: ...
+
+
+class Stopped(Exception):
+    """The chain is to stop: raised in place of the next model call. What was replied is in the journal."""
 
 
 class StageRunner(Protocol):
@@ -76,6 +115,8 @@ class EpisodeBench:
         chain: str,
         episode: int,
         run_stage: StageRunner = run_plainly,
+        journal: Journal | None = None,
+        stop: asyncio.Event | None = None,
     ) -> None:
         self._backbone = backbone
         self._verifier = verifier
@@ -84,6 +125,8 @@ class EpisodeBench:
         self._chain = chain
         self._episode = episode
         self._run_stage = run_stage
+        self._journal = journal or Unjournaled()
+        self._stop = stop or asyncio.Event()
         self.calls: list[Call] = []
         self.stages: dict[str, float] = {}
         self.rehearsal_steps = 0
@@ -97,9 +140,33 @@ class EpisodeBench:
     ) -> Reply:
         index = len(self.calls)
         request = Request(purpose, tuple(messages), schema, self._chain, self._episode, index, temperature)
-        reply = await self._backbone.complete(request)
+        reply = self._journal.recorded(request) or await self._ask(request)
         self.calls.append(Call(request, reply))
         return reply
+
+    async def _ask(self, request: Request) -> Reply:
+        """A reply that is in the journal before anybody sees it."""
+        if self._stop.is_set():
+            raise Stopped
+        await asyncio.to_thread(self._journal.reserve)
+        reply = await self._reply(request)
+        await asyncio.to_thread(self._journal.append, request, reply)
+        return reply
+
+    async def _reply(self, request: Request) -> Reply:
+        """The backbone's reply; once the chain is to stop, it has a while to arrive."""
+        asking = asyncio.ensure_future(self._backbone.complete(request))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                await asyncio.wait((asking,), timeout=PATIENCE_SECONDS)
+            if not asking.done():
+                raise Stopped
+            return asking.result()
+        finally:
+            stopping.cancel()
+            asking.cancel()
 
     async def verify(self, objects: str, procedures: Files) -> tuple[Verdict, ...]:
         return await self._verifier.verify(objects, procedures)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.protocol import Agent
 from backbones.protocol import Backbone
@@ -13,7 +14,7 @@ from ocm.errors import EnvironmentFault
 from ocm.identity import memory_hash
 from ocm.types import ChainKey, Episode, Files, TaskRef, Trajectory, UpdateOutcome
 from tasks.act import Scene, act
-from tasks.bench import EpisodeBench, Lease, StageRunner, Verifier, run_plainly
+from tasks.bench import EpisodeBench, Journal, Lease, StageRunner, Unjournaled, Verifier, run_plainly
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +33,32 @@ class Setting:
     provenance: Mapping[str, str]
     attempts: int = 3
     run_stage: StageRunner = run_plainly
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the chain is to end before its next model call."""
 
 
 async def play_episode(
-    setting: Setting, index: int, task: TaskRef, memory: Files, last_used: Mapping[str, int]
+    setting: Setting,
+    index: int,
+    task: TaskRef,
+    memory: Files,
+    last_used: Mapping[str, int],
+    journal: Journal | None = None,
 ) -> Episode:
     """Play one episode and learn from it; an environment that dies starts the episode again.
 
+    Replies that are in the journal, of an attempt before or of an interrupted run, are not asked again.
+
     Raises:
         EnvironmentFault: every attempt that the spec allows ended with one.
-        BackboneError, SandboxError: as they come; nothing is committed.
+        BackboneError, SandboxError, StorageError: as they come; nothing is committed.
+        Stopped: ``setting.stop`` was set.
     """
+    journal = journal or Unjournaled()
     for attempt in range(1, setting.attempts + 1):
+        journal.begin()
         try:
-            return await _attempt(setting, index, task, memory, last_used, attempt)
+            return await _attempt(setting, index, task, memory, last_used, journal, attempt)
         except EnvironmentFault as fault:
             if attempt == setting.attempts:
                 raise EnvironmentFault(
@@ -61,11 +74,20 @@ async def _attempt(
     task: TaskRef,
     memory: Files,
     last_used: Mapping[str, int],
+    journal: Journal,
     attempt: int,
 ) -> Episode:
-    started = time.time()
+    started_at, started = time.time(), time.monotonic()
     bench = EpisodeBench(
-        setting.backbone, setting.verifier, setting.lease, task, setting.chain, index, setting.run_stage
+        setting.backbone,
+        setting.verifier,
+        setting.lease,
+        task,
+        setting.chain,
+        index,
+        setting.run_stage,
+        journal,
+        setting.stop,
     )
     trajectory = await bench.stage("act", lambda: _play(setting, task, memory, last_used, bench))
     acting_calls = len(bench.calls)
@@ -81,13 +103,14 @@ async def _attempt(
         calls=tuple(bench.calls),
         memory_before=memory_hash(memory),
         memory_after=memory_hash(after),
-        started_at=started,
-        finished_at=time.time(),
+        started_at=started_at,
+        finished_at=started_at + time.monotonic() - started,  # a clock that is set meanwhile does no harm
         stages=bench.stages,
         attempt=attempt,
         acting_calls=acting_calls,
         rehearsal_steps=bench.rehearsal_steps,
         memory_bytes=size(after).bytes,
+        replay=journal.replay,
         provenance={**setting.provenance, **_answered_by(bench)},
     )
 

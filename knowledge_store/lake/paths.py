@@ -8,6 +8,8 @@
                                  /episodes/00007-1-3fa94c01.parquet
                                  /commits/00007.json
                                  /compact/compact.json, <table>-00117-9c01be22.parquet
+                                 /journal/00008.jsonl, of the episode under way
+                                 /lease-00003.json
 """
 
 from __future__ import annotations
@@ -76,6 +78,14 @@ class ChainPaths:
 
     def commit(self, index: int) -> Path:
         return self.commits / f"{index:05d}.json"
+
+    @property
+    def journals(self) -> Path:
+        return self.folder / "journal"
+
+    def journal(self, index: int) -> Path:
+        """The journal of an episode that is under way."""
+        return self.journals / f"{index:05d}.jsonl"
 
     def commit_indices(self) -> list[int]:
         """Indices of all commit records, in order; empty for a chain that has not begun."""
