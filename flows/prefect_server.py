@@ -27,6 +27,7 @@ from flows import prefect_database
 from flows.attached import attached
 from flows.prefect_client import deliver, environment
 from ocm.errors import OrchestrationError
+from ocm.redaction import password_in, without_password, without_secrets
 
 __all__ = ["PrefectServer", "prefect_server"]
 
@@ -179,8 +180,10 @@ def _spawn(home: Path) -> tuple[subprocess.Popen[bytes], str]:
 
 
 def _foreign() -> dict[str, str]:
-    """This process's environment without any Prefect setting."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    """This process's environment without any Prefect setting, and without secrets."""
+    return {
+        name: value for name, value in without_secrets(os.environ).items() if not name.startswith("PREFECT_")
+    }
 
 
 def _places(home: Path) -> dict[str, str]:
@@ -216,6 +219,11 @@ def _healthy(url: str, seconds: float) -> bool:
 def _check_answers(url: str) -> None:
     """A refusal is an answer: Prefect itself sends the user's credentials later."""
     mend = f"start it, correct {_URL}, or unset {_URL} to let each run start its own"
+    if password_in(url) is not None:
+        raise OrchestrationError(
+            f"{_URL}={without_password(url)} has a password; leave it out and set PREFECT_API_AUTH_STRING to "
+            "user:password"
+        )
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=ANSWER_SECONDS):
             return

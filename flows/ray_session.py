@@ -11,12 +11,13 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 from flows.watchdog import claimed, watched
 from ocm.errors import OrchestrationError
+from ocm.redaction import without_secrets
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Near Ray's minimum: only observations, code and verdicts travel."""
@@ -43,9 +44,30 @@ def is_local() -> bool:
 
 
 @contextmanager
-def ray_session() -> Iterator[None]:
+def without_secrets_around(names: Collection[str] = ()) -> Iterator[None]:
+    """While it is open, this process's environment, and what is started in it for good, has no secrets.
+
+    ``names``: variables that hold secrets though their names do not say so. Other threads see it too: none
+    of them may be about to look for a secret.
+    """
+    kept = without_secrets(os.environ, names)
+    hidden = {name: value for name, value in os.environ.items() if name not in kept}
+    for name in hidden:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+@contextmanager
+def ray_session(secrets: Collection[str] = ()) -> Iterator[None]:
     """Connect, and disconnect at the end. A local cluster ends with this process, however it ends, and with
     it all that its actors have started.
+
+    Neither hosts nor sandboxes need a key, so a local cluster never gets one: Ray hands the environment in
+    which it is started to all that it starts. ``secrets``: names of variables that hold keys, beside those
+    whose names say so.
 
     Raises:
         OrchestrationError: Ray cannot be started or reached.
@@ -58,9 +80,11 @@ def ray_session() -> Iterator[None]:
         yield
         return
     mark = uuid.uuid4().hex
-    with watched(mark) if is_local() else nullcontext() as dog:
-        with claimed(dog, mark):
-            _connect()
+    with ExitStack() as stack:
+        with without_secrets_around(secrets):
+            dog = stack.enter_context(watched(mark)) if is_local() else None
+            with claimed(dog, mark):
+                _connect()
         try:
             yield
         finally:

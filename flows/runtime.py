@@ -26,7 +26,7 @@ from flows.progress import Listener, Silent
 from flows.ray_session import ray_session
 from flows.sweep_record import holding, record_sweep
 from knowledge_store.sandbox import Policy
-from ocm.spec import SweepSpec, VerificationSpec, backbone_label, method_label
+from ocm.spec import OpenAIBackbone, SweepSpec, VerificationSpec, backbone_label, method_label
 from tasks.track import Tracker
 from tasks.verify import VerifierPool
 
@@ -92,8 +92,11 @@ async def open_runtime(
         listener.stage("starting Ray and MLflow")
         opening = asyncio.create_task(open_tracker(tracker, spec))
         stack.push_async_callback(_settled, opening)
-        await asyncio.sleep(0)  # MLflow's own thread begins, and goes on while Ray keeps this one
-        stack.enter_context(ray_session())
+        if tracking_uri(spec).startswith("sqlite:"):
+            await asyncio.sleep(0)  # MLflow's own thread begins, and goes on while Ray keeps this one
+        else:
+            await opening  # it may need a secret, which nobody finds while Ray starts
+        stack.enter_context(ray_session(key_variables(spec)))
         played = dict.fromkeys(chain.key.environment for chain in plan.chains)
         hosts = host_pool(
             [environments.entry(name) for name in played],
@@ -148,6 +151,15 @@ async def _backbones(spec: SweepSpec, stack: AsyncExitStack) -> dict[str, Backbo
 async def _settled(task: asyncio.Task[None]) -> None:
     """Wait for a task whose failure, if any, no longer matters."""
     await asyncio.gather(task, return_exceptions=True)
+
+
+def key_variables(spec: SweepSpec) -> frozenset[str]:
+    """Names of the environment variables that hold the backbones' keys."""
+    return frozenset(
+        entry.api_key_env
+        for entry in spec.backbones
+        if isinstance(entry, OpenAIBackbone) and entry.api_key_env
+    )
 
 
 def new_tracker(spec: SweepSpec, *, drives_sweep: bool = True) -> Tracker:
