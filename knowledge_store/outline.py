@@ -22,9 +22,10 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from knowledge_store.errors import ParseError
@@ -86,7 +87,12 @@ class Outline:
 
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""
-        return 1 + len(NEWLINE.findall(self.source, 0, offset))
+        return bisect_right(self._line_starts, offset)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        """Found once: a module of thousands of equal lines would else be read thousands of times."""
+        return line_starts(self.source)
 
     def effective(self) -> dict[str, Unit]:
         """For each top-level name the last unit that binds it: the one that counts after a run."""

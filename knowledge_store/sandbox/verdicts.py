@@ -19,8 +19,10 @@ CHILD_KINDS = frozenset({"ok", "syntax", "exception", "timeout", "memory", "outp
 OUT_OF_MEMORY = 97
 LOST = 98
 UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]"
 )
+"""What steers a terminal, turns the direction of writing, or is there and not seen (tags, selectors)."""
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGSYS)
 
@@ -57,7 +59,7 @@ def _decide(outcome: dict[str, Any], policy: Policy) -> tuple[str, str, str]:
     if code == OUT_OF_MEMORY:
         return "memory", f"used more than {policy.memory_mb} MiB of memory", ""
     if code == LOST:
-        return "protocol", "the sandbox failed before the code ran; verify again", ""
+        return "protocol", "the process broke off without a report", ""
     return _reported(outcome["report"], code)
 
 
@@ -79,7 +81,7 @@ def _reported(report: str, code: int) -> tuple[str, str, str]:
         kind, text, output = body["kind"], body["report"], body["output"]
     except (ValueError, RecursionError, KeyError, TypeError):
         return "protocol", "the process sent a report that cannot be read", ""
-    if kind not in CHILD_KINDS or type(text) is not str or type(output) is not str:
+    if type(kind) is not str or kind not in CHILD_KINDS or type(text) is not str or type(output) is not str:
         return "protocol", "the process sent a report that makes no sense", ""
     if kind == "ok" and code != 0:
         return "protocol", f"the process reported a pass but ended with status {code}", ""

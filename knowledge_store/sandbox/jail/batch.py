@@ -58,7 +58,7 @@ class Batch:
 
     def run(self) -> tuple[Outcome, list[Outcome]]:
         """The outcome of K_o, and one per procedure in order; none when K_o did not succeed."""
-        self._watch.forget()
+        self._watch.forget(len(self._procedures))
         try:
             objects = self._run_objects()
             passed = objects["status"] is None and not objects["cause"]

@@ -158,7 +158,6 @@ class Confinement:
         raise kernel.Missing("RLIMIT_AS has no effect")
 
     def _try_seccomp(self) -> None:
-        _no_new_privs()
         seccomp.install(seccomp.program(self._report, may_clone=True))
         for call in (os.pipe, os.fork, lambda: os.open("/", os.O_RDONLY)):
             try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from . import kernel
 
@@ -26,6 +26,8 @@ NUMBER_AT, ARCHITECTURE_AT = 0, 4
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 PROT_EXEC = 4
+MAP_SHARED = 1
+SIGKILL = 9
 
 SIMPLE = (
     "munmap",
@@ -70,19 +72,21 @@ def _answer(number: int, action: int) -> Code:
     return [_op(JUMP_EQUAL, number, 0, 1), _op(RETURN, action)]
 
 
-def _when_equal(number: int, argument: int, values: Iterable[int]) -> Code:
-    checks = [check for value in values for check in _answer(value, ALLOW)]
-    body = [_op(LOAD, _argument_at(argument)), *checks, _op(RETURN, REFUSE)]
+def _when_equal(number: int, values: Mapping[int, int]) -> Code:
+    """Allow the call when each of these arguments has its value."""
+    body: Code = []
+    for argument, value in values.items():
+        body += [_op(LOAD, _argument_at(argument)), _op(JUMP_EQUAL, value, 1, 0), _op(RETURN, REFUSE)]
+    body.append(_op(RETURN, ALLOW))
     return [_op(JUMP_EQUAL, number, 0, len(body)), *body]
 
 
-def _when_clear(number: int, argument: int, bits: int) -> Code:
-    body = [
-        _op(LOAD, _argument_at(argument)),
-        _op(JUMP_SET, bits, 0, 1),
-        _op(RETURN, REFUSE),
-        _op(RETURN, ALLOW),
-    ]
+def _when_clear(number: int, forbidden: Mapping[int, int]) -> Code:
+    """Allow the call when each of these arguments has none of its forbidden bits."""
+    body: Code = []
+    for argument, bits in forbidden.items():
+        body += [_op(LOAD, _argument_at(argument)), _op(JUMP_SET, bits, 0, 1), _op(RETURN, REFUSE)]
+    body.append(_op(RETURN, ALLOW))
     return [_op(JUMP_EQUAL, number, 0, len(body)), *body]
 
 
@@ -90,15 +94,15 @@ def program(report: int, may_clone: bool) -> bytes:
     """BPF for the process that executes K_o. ``report`` is the one descriptor it may write to."""
     number = kernel.numbers()
     code = _head()
-    code += _when_clear(number["mmap"], 2, PROT_EXEC)
+    code += _when_clear(number["mmap"], {2: PROT_EXEC, 3: MAP_SHARED})  # what clones share is a leak
     for name in SIMPLE:
         code += _answer(number[name], ALLOW)
-    code += _when_clear(number["mprotect"], 2, PROT_EXEC)
-    code += _when_equal(number["write"], 0, [report])
-    code += _when_equal(number["prctl"], 0, [kernel.PR_SET_PDEATHSIG])
-    code += _when_equal(number["prlimit64"], 0, [0])
+    code += _when_clear(number["mprotect"], {2: PROT_EXEC})
+    code += _when_equal(number["write"], {0: report})
+    code += _when_equal(number["prctl"], {0: kernel.PR_SET_PDEATHSIG, 1: SIGKILL})  # and never off again
+    code += _when_equal(number["prlimit64"], {0: 0})
     if may_clone:
-        code += _when_equal(number["clone"], 0, [kernel.CLONE_PARENT | kernel.SIGCHLD])
+        code += _when_equal(number["clone"], {0: kernel.CLONE_PARENT | kernel.SIGCHLD})
     return b"".join([*code, _op(RETURN, REFUSE)])
 
 

@@ -13,10 +13,13 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple, NoReturn
 
 from .channel import Channel
 
+AT_ONCE = 256
+"""Messages, and ends of processes, that are taken note of before the clock is looked at again."""
 LOST = 98
 """Exit status of a process that failed before it came to the code."""
 
@@ -42,6 +45,7 @@ class Watch:
         self.ended: dict[int, Ended] = {}
         self.broken: set[int] = set()
         """Processes that sent anything but one report: killed, and not believed in anything."""
+        self._procedures = 0
         self._channel = channel
         self._owner = owner
         self._signals, self._wakeup = socket.socketpair()
@@ -53,8 +57,9 @@ class Watch:
         for end in (owner, channel, self._signals):
             self._poll.register(end, select.POLLIN)
 
-    def forget(self) -> None:
-        """Start a new batch: nothing of the last one is alive."""
+    def forget(self, procedures: int) -> None:
+        """Start a new batch: nothing of the last one is alive. Its holder may announce so many starts."""
+        self._procedures = procedures
         self.reports.clear()
         self.started.clear()
         self.ended.clear()
@@ -95,7 +100,7 @@ class Watch:
             if descriptor == self._signals.fileno():
                 self._drain_signals()
         self._reap()
-        for sender, body in self._channel.receive():
+        for sender, body in islice(self._channel.receive(), AT_ONCE):  # the poll tells of the rest
             self._note(sender, body, holder)
 
     def _drain_signals(self) -> None:
@@ -104,28 +109,34 @@ class Watch:
                 pass
 
     def _reap(self) -> None:
+        """Some of those that ended: a holder that starts and ends processes on and on holds nothing up."""
         with suppress(ChildProcessError):
-            while True:
+            for _ in range(AT_ONCE):
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
                 if pid == 0:
                     return
                 self.ended[pid] = Ended(status, usage.ru_utime + usage.ru_stime)
+            self._wakeup.send(b"\0")  # there may be more
 
     def _note(self, sender: int, body: bytes, holder: int) -> None:
         tag = body[:1]
-        if sender == holder and tag == b"P":
-            return self._note_start(body)
+        if sender == holder and tag == b"P" and self._note_start(body):
+            return
         reports = self.reports.setdefault(sender, {})
         if tag not in (b"K", b"R") or tag in reports:
             self.broken.add(sender)
-            return self.kill(sender)
-        reports[tag] = body[1:]
-        return None
+            self.kill(sender)
+        else:
+            reports[tag] = body[1:]
 
-    def _note_start(self, body: bytes) -> None:
+    def _note_start(self, body: bytes) -> bool:
+        """Whether it announces the start that is next: a holder's own word, its number at most 19 digits."""
+        number = str(len(self.started)).encode()
         index, _, pid = body[1:].partition(b" ")
-        if index.isdigit() and pid.isdigit() and int(index) == len(self.started):
-            self.started.append(int(pid))
+        if index != number or len(self.started) == self._procedures or not pid.isdigit() or len(pid) > 19:
+            return False
+        self.started.append(int(pid))
+        return True
 
     def kill(self, pid: int, number: int = signal.SIGKILL) -> None:
         """Signal one process, unless it is known to have ended."""
