@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ocm.errors import Problem, SpecError
+from ocm.redaction import looks_like_key
 from ocm.spec import SweepSpec
+
+_SECRET = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+"""Fields whose content is not shown, whatever it looks like."""
 
 
 def load_spec(path: Path) -> SweepSpec:
@@ -41,11 +46,30 @@ def parse_spec(raw: dict[str, Any], source: str) -> SweepSpec:
     Raises:
         SpecError: one problem per wrong field.
     """
+    if keys := [*_keys_in(raw)]:
+        raise SpecError(f"{source}: {len(keys)} problem(s)", keys)
     try:
         return SweepSpec.model_validate(raw)
     except ValidationError as error:
         problems = [_problem(dict(entry)) for entry in error.errors(include_url=False)]
         raise SpecError(f"{source}: {len(problems)} problem(s)", problems) from error
+
+
+def _keys_in(value: Any, loc: tuple[str | int, ...] = ()) -> Iterator[Problem]:
+    """A spec is recorded in the lake, in MLflow and in Prefect, so no key may stand in it."""
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value)
+    elif isinstance(value, str) and looks_like_key(value):
+        mend = "take it out; put it into an environment variable and name that in api_key_env"
+        yield Problem(_field(loc), "what stands here looks like a key", mend)
+    for place, one in inner:
+        if isinstance(place, str) and looks_like_key(place):
+            yield Problem(_field(loc), "a name in here looks like a key", "take it out")
+        else:
+            yield from _keys_in(one, (*loc, place))
 
 
 def _problem(entry: dict[str, Any]) -> Problem:
@@ -62,7 +86,7 @@ def _field(loc: Sequence[str | int]) -> str:
 
 
 def _found(entry: dict[str, Any]) -> str:
-    if entry["type"] in ("missing", "value_error"):
+    if entry["type"] in ("missing", "value_error") or _SECRET.search(str(entry["loc"][-1])):
         return ""
     found = repr(entry["input"])
     return found if len(found) <= 60 else f"{found[:57]}…"

@@ -21,6 +21,9 @@ SHOWN_IN_PART = 12
 """So many first characters of a secret are taken out too, with what follows: servers quote keys in part."""
 LONGEST_PART = 200
 
+VARIABLE = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
+"""How an address names an environment variable, such as one with a password."""
+
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH_STRING|CONNECTION_URL"
     r"|CUSTOM_HEADERS|WEBHOOK|DSN|PAT|PGPASSWORD|MYSQL_PWD)S?(?:_|$)|PASSWORD$|APIKEY$",
@@ -86,6 +89,15 @@ def without_password(uri: str) -> str:
         return uri
     parts = urlsplit(uri)
     return parts._replace(netloc=f"{parts.username}@{parts.netloc.rpartition('@')[2]}").geturl()
+
+
+def filled_in(uri: str, environ: Mapping[str, str]) -> str:
+    """An address with the values of the variables that it names, quoted as addresses need it.
+
+    Raises:
+        KeyError: the name of a variable that is not set.
+    """
+    return re.sub(VARIABLE, lambda found: quote(environ[found[1]], safe=""), uri)
 
 
 class Redaction:

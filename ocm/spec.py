@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
+from ocm.redaction import VARIABLE, is_no_variable, password_in
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 """Letters, digits, ``.``, ``_`` and ``-``: it becomes a folder's name."""
@@ -21,7 +23,12 @@ class Model(BaseModel):
     """Base of all spec models: frozen, no unknown fields, explanations under the fields."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # it may be a key that stands in the wrong place
     )
 
 
@@ -113,6 +120,13 @@ class OpenAIBackbone(Model):
     max_attempts: int = Field(default=8, ge=1)
     """Requests sent at most for one reply, the first included. One that is sent again in a plainer form,
     because the server refused ``structured_output``, does not count."""
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _is_a_name(cls, value: str | None) -> str | None:
+        if value and (is_no_variable(value) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value)):
+            raise ValueError("the name of an environment variable is needed, not the key itself")
+        return value
 
     @field_validator("model")
     @classmethod
@@ -210,8 +224,20 @@ class StorageSpec(Model):
 
 class TrackingSpec(Model):
     uri: str | None = None
-    """MLflow tracking URI; by default an SQLite file in the storage root."""
+    """MLflow tracking URI; by default an SQLite file in the storage root. ``${NAME}`` stands for an
+    environment variable, such as one with a database's password, which must not stand here itself."""
     experiment: str = "ocm"
+
+    @field_validator("uri")
+    @classmethod
+    def _has_no_password(cls, value: str | None) -> str | None:
+        password = password_in(value or "")
+        if password and not re.fullmatch(VARIABLE, password):
+            raise ValueError(
+                "a password must not stand here, since the spec is recorded: set MLFLOW_TRACKING_USERNAME "
+                "and MLFLOW_TRACKING_PASSWORD, or write ${NAME} in its place and set that variable"
+            )
+        return value
 
 
 class SweepSpec(Model):

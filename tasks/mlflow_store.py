@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ocm.errors import OrchestrationError
+from ocm.redaction import Redaction, filled_in, password_in, secrets_in, without_password
 from ocm.types import Files
 from tasks.mlflow_registry import locked
 
@@ -74,13 +75,23 @@ class RunStore:
                 if database := _sqlite_file(self.uri):  # two processes must not migrate it at once
                     database.parent.mkdir(parents=True, exist_ok=True)
                     stack.enter_context(locked(database.with_suffix(".lock")))
-                self._client = MlflowClient(self.uri)
+                self._client = MlflowClient(filled_in(self.uri, os.environ))
                 self._experiment_id = self._find_experiment()
+        except KeyError as missing:
+            raise OrchestrationError(
+                f"tracking.uri: the environment variable {missing.args[0]} is not set; set it"
+            ) from None
         except (MlflowException, OSError) as error:
             raise OrchestrationError(
-                f"tracking.uri: MLflow at {without_password(self.uri)} cannot be used: {_first_line(error)}; "
-                f"start that server or correct the URI (sqlite:///path/mlflow.db needs no server)"
-            ) from error
+                f"tracking.uri: MLflow at {without_password(self.uri)} cannot be used: "
+                f"{self.first_line(error)}; start that server or correct the URI "
+                f"(sqlite:///path/mlflow.db needs no server)"
+            ) from None  # the cause may name the address with its password
+
+    def first_line(self, error: Exception) -> str:
+        """What an error says at first, without the secrets of this process's environment."""
+        line = (str(error) or type(error).__name__).splitlines()[0]
+        return Redaction([*secrets_in(os.environ), password_in(self.uri) or ""]).text(line)
 
     def _find_experiment(self) -> str:
         found = self.client.get_experiment_by_name(self.experiment)
@@ -186,17 +197,5 @@ def metric_name(name: str) -> str:
     return re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)
 
 
-def without_password(uri: str) -> str:
-    """A URI as it may stand in files and messages."""
-    parts = urlsplit(uri)
-    if parts.password is None:
-        return uri
-    return parts._replace(netloc=f"{parts.username}@{parts.netloc.rpartition('@')[2]}").geturl()
-
-
 def _sqlite_file(uri: str) -> Path | None:
     return Path(uri.removeprefix("sqlite:///")) if uri.startswith("sqlite:///") else None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

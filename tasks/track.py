@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from ocm.errors import OrchestrationError
+from ocm.redaction import without_password
 from ocm.types import ChainKey, Episode, Files
 from tasks import mlflow_registry as registries
 from tasks.mlflow_metrics import Running, episode_metrics, parameters
 from tasks.mlflow_registry import Registry
-from tasks.mlflow_store import RunStore, next_unknown, without_password
+from tasks.mlflow_store import RunStore, next_unknown
 
 __all__ = ["ChainRun", "Tracker", "replay"]
 
@@ -144,12 +145,12 @@ class Tracker:
             self._store.open()
         except OrchestrationError:
             raise
-        except Exception as error:  # a database driver raises its own kinds, as on a damaged file
-            first = str(error).splitlines()[0]
+        except Exception as error:  # noqa: BLE001  a database driver raises its own kinds, as on a damaged file
+            first = self._store.first_line(error)
             raise OrchestrationError(
                 f"tracking.uri: {without_password(self._store.uri)} cannot be opened: {first}; move the "
                 f"database away, then `ocm mlflow sync {self.sweep}` makes it again from the lake"
-            ) from error
+            ) from None  # the cause may name the address with its password
         registry = self._update(lambda registry: registry)
         run = self._store.run(
             registry.parent,
@@ -258,7 +259,7 @@ class Tracker:
     def _note(self, what: str, error: Exception) -> None:
         self._failures += 1
         first = not self.problems
-        self.problems.append(f"{what}: {type(error).__name__}: {error}")
+        self.problems.append(f"{what}: {type(error).__name__}: {self._store.first_line(error)}")
         if first:
             log.warning(
                 "MLflow did not take %s; the sweep goes on. When MLflow works again: ocm mlflow sync %s",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ocm.redaction import without_password
 from ocm.types import (
     Call,
     Episode,
@@ -20,7 +21,7 @@ from ocm.types import (
     VerificationRound,
 )
 from tasks.mlflow_metrics import Running, episode_metrics, flatten, parameters
-from tasks.mlflow_store import metric_name, next_unknown, without_password
+from tasks.mlflow_store import metric_name, next_unknown
 from tests.lake.fake import fake_chain, fake_episode, fake_key
 
 MEMORY = {
