@@ -75,7 +75,7 @@ class State:
         return next((slot for slot in STORES if slot not in self.slots), STORES[-1])
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=2048)
 def state_in(text: str) -> State | None:
     """The inventory that a text shows, or None where it shows none."""
     head = _INVENTORY.search(text)
@@ -92,7 +92,7 @@ def target_in(text: str) -> str:
     return match[1] if match else ""
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def command_in(text: str) -> Command | None:
     """The first move or smelt in a text."""
     match = _ACTION.search(text)
