@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 from ocm.errors import OcmError
+from ocm.redaction import Redaction, secrets_in
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("flows.cli.run:run", "Run a sweep, or go on with it: the same command is the only resume verb."),
@@ -76,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def tell(error: OcmError) -> None:
-    """Print an error: its message, then one line per problem."""
-    click.echo(f"error: {error.message}", err=True)
+    """Print an error: its message, then one line per problem; whatever it quotes, without secrets."""
+    redaction = Redaction(secrets_in(os.environ))
+    click.echo(redaction.text(f"error: {error.message}"), err=True)
     for problem in getattr(error, "problems", ()):
-        click.echo(f"  {problem}", err=True)
+        click.echo(redaction.text(f"  {problem}"), err=True)
