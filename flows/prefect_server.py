@@ -11,56 +11,36 @@ This module does not import Prefect: Prefect reads the environment when it is im
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
-import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flows import prefect_database
-from flows.attached import attached
 from flows.prefect_client import deliver, environment
+from flows.prefect_process import OwnServer, places
 from ocm.errors import OrchestrationError
-from ocm.redaction import password_in, without_password, without_secrets
+from ocm.redaction import password_in, without_password
 
 __all__ = ["PrefectServer", "prefect_server"]
 
+log = logging.getLogger(__name__)
+
 READY_SECONDS = 120.0
-STOP_SECONDS = 10.0
 DELIVER_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
+HEALTH_SECONDS = 2.0
+"""For one question to a starting server: one that has died leaves it unanswered."""
 POLL_SECONDS = 0.05
 LOG_LINES = 15
 
 _URL = "PREFECT_API_URL"
-
-_SERVER = {
-    "DO_NOT_TRACK": "true",
-    "PREFECT__SERVER_FINAL": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
-    # Services for schedules, workers and automations: a quarter of the server's work per task run.
-    **{
-        f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
-        for service in (
-            "CANCELLATION_CLEANUP",
-            "CLEANUP_RECONCILER",
-            "EVENT_PERSISTER",
-            "FOREMAN",
-            "LATE_RUNS",
-            "PAUSE_EXPIRATIONS",
-            "REPOSSESSOR",
-            "SCHEDULER",
-            "TRIGGERS",
-        )
-    },
-}
 
 _CLIENT = {
     # The server is of this very version, without CSRF tokens: do not ask it once per client.
@@ -77,9 +57,14 @@ class PrefectServer:
     url: str
     """Of the API, such as ``http://127.0.0.1:43211/api``."""
     home: Path
-    process: subprocess.Popen[bytes] | None = None
+    own: OwnServer | None = None
     """None when the server is not ours."""
     _held: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """Our own server's, the latest if it had to be started again."""
+        return None if self.own is None else self.own.process
 
     @classmethod
     def start(cls, home: Path) -> PrefectServer:
@@ -99,26 +84,33 @@ class PrefectServer:
         with ExitStack() as stack:
             _hold(home, stack)
             prefect_database.seed(home)
-            process, url = _spawn(home)
-            stack.enter_context(environment({**_CLIENT, **_places(home), _URL: url}))
-            return cls(url, home, process, stack.pop_all())
+            own = OwnServer(home)
+            stack.callback(own.stop)
+            url = f"{own.address}/api"
+            stack.enter_context(environment({**_CLIENT, **places(home), _URL: url}))
+            return cls(url, home, own, stack.pop_all())
 
-    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
-        """Wait until the server answers.
+    def wait_ready(self, seconds: float = READY_SECONDS, told: Callable[[str], None] = log.warning) -> None:
+        """Wait until the server answers. From then on, one of ours is started again when it dies.
+
+        Args:
+            seconds: to wait at most.
+            told: of each new start, in another thread.
 
         Raises:
             OrchestrationError: it ended or did not answer in time; the message has its last words.
         """
-        if self.process is None:
+        if self.own is None:
             return
         deadline = time.monotonic() + seconds
         while not _healthy(self.url, deadline - time.monotonic()):
-            if self.process.poll() is not None:
-                raise self._failed(f"ended with code {self.process.returncode} while starting")
+            if self.own.process.poll() is not None:
+                raise self._failed(f"ended with code {self.own.process.returncode} while starting")
             if time.monotonic() > deadline:
                 raise self._failed(f"did not answer within {seconds:.0f} s")
             time.sleep(POLL_SECONDS)
         prefect_database.mark_migrated(self.home)
+        self.own.supervise(told)
 
     def stop(self) -> None:
         """End the server, if it is ours, and restore the environment. Safe to call twice.
@@ -127,20 +119,13 @@ class PrefectServer:
         would try each for a minute when this process exits.
         """
         deliver(DELIVER_SECONDS)
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
         self._held.close()
 
     def _failed(self, how: str) -> OrchestrationError:
-        log = self.home / "server.log"
-        last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-LOG_LINES:])
+        told = self.home / "server.log"
+        last = "\n".join(told.read_text("utf-8", "replace").splitlines()[-LOG_LINES:])
         return OrchestrationError(
-            f"the Prefect server {how}; see {log}. Nothing needs {self.home}: delete it and try again, "
+            f"the Prefect server {how}; see {told}. Nothing needs {self.home}: delete it and try again, "
             f"or start a server yourself (prefect server start) and set {_URL}. Its last lines:\n"
             f"{last or '(none)'}"
         )
@@ -155,39 +140,6 @@ def prefect_server(home: Path) -> Iterator[str]:
         yield server.url
     finally:
         server.stop()
-
-
-# --- our own process ---------------------------------------------------------------------------
-
-
-def _spawn(home: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the server on a port that is already bound, so that nobody can take it in between."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as bound, (home / "server.log").open("wb") as log:
-        url = f"http://127.0.0.1:{bound.getsockname()[1]}"
-        app = ["--factory", "prefect.server.api.server:create_app", "--fd", str(bound.fileno())]
-        limits = ["--log-level", "warning", "--lifespan", "on", "--timeout-graceful-shutdown", "3"]
-        process = subprocess.Popen(
-            attached([sys.executable, "-P", "-m", "uvicorn", *app, *limits]),
-            env={**_foreign(), **_SERVER, **_places(home), "PREFECT_UI_API_URL": f"{url}/api"},
-            cwd=home,  # Prefect reads .env, prefect.toml and pyproject.toml where it is started
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=[bound.fileno()],
-            start_new_session=True,  # Ctrl-C is for the sweep, which stops the server when it is done
-        )
-    return process, f"{url}/api"
-
-
-def _foreign() -> dict[str, str]:
-    """This process's environment without any Prefect setting, and without secrets."""
-    return {
-        name: value for name, value in without_secrets(os.environ).items() if not name.startswith("PREFECT_")
-    }
-
-
-def _places(home: Path) -> dict[str, str]:
-    return {"PREFECT_HOME": str(home), "PREFECT_PROFILES_PATH": str(home / "profiles.toml")}
 
 
 def _hold(home: Path, stack: ExitStack) -> None:
@@ -210,7 +162,7 @@ def _hold(home: Path, stack: ExitStack) -> None:
 
 def _healthy(url: str, seconds: float) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=min(max(seconds, POLL_SECONDS), ANSWER_SECONDS)):
+        with urllib.request.urlopen(f"{url}/health", timeout=min(max(seconds, POLL_SECONDS), HEALTH_SECONDS)):
             return True
     except OSError:  # refused or reset while it starts or dies: the caller looks at the process
         return False

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import prefect_database
+from flows import prefect_database, prefect_process
 from flows.attached import attached
 from flows.prefect_database import template
 from flows.prefect_server import PrefectServer, prefect_server
@@ -129,6 +129,40 @@ def test_a_server_that_takes_too_long(tmp_path: Path) -> None:
         server.stop()
     assert server.process is not None
     assert not alive(server.process.pid)
+
+
+def answered(url: str, seconds: float = 60.0) -> bool:
+    """Whether it answers within so many seconds, however long it is silent before."""
+    with urllib.request.urlopen(f"{url}/health", timeout=seconds) as answer:
+        return bool(answer.status == 200)
+
+
+def test_a_server_that_is_killed_comes_back_on_its_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question that comes while it is dead waits for the answer of the next one."""
+    monkeypatch.setattr(prefect_process, "RESTARTS", 1)
+    told: list[str] = []
+    server = PrefectServer.start(tmp_path)
+    try:
+        server.wait_ready(told=told.append)
+        first = server.process
+        assert first is not None
+        first.kill()
+        first.wait()
+        assert answered(server.url)
+        second = server.process
+        assert second is not None and second.pid != first.pid
+        assert os.environ["PREFECT_API_URL"] == server.url
+        second.kill()
+        with pytest.raises(OSError, match=r"refused|reset|closed|disconnected|without response"):
+            while time.sleep(0.05) is None:
+                answered(server.url, 5.0)
+    finally:
+        server.stop()
+    assert [text.split(";")[0] for text in told[:1]] == ["the Prefect server ended with code -9"]
+    assert "left alone" in told[1] and len(told) == 2
+    assert gone(second.pid, 0)
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:

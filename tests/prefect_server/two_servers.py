@@ -6,11 +6,12 @@ import sys
 import time
 from pathlib import Path
 
-from flows import prefect_server
+from flows import prefect_process, prefect_server
 from flows.prefect_server import PrefectServer
 from tests.prefect_server import client_of_flows
 
 prefect_server.DELIVER_SECONDS = 2.0
+prefect_process.RESTARTS = 0
 
 
 def first(home: Path) -> None:
