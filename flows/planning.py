@@ -11,12 +11,21 @@ from typing import Any
 
 from agents import registry as methods
 from backbones import registry as backbones
+from backbones.prices import prices_of
 from envs import registry as environments
 from envs.protocol import Environment
 from knowledge_store.lake.manifest import PlannedStratum
 from ocm.errors import Problem, SpecError
 from ocm.identity import chain_id, derive_seed
-from ocm.spec import Backbone, EnvironmentSpec, MethodSpec, SweepSpec, backbone_label, method_label
+from ocm.spec import (
+    Backbone,
+    EnvironmentSpec,
+    MethodSpec,
+    OpenAIBackbone,
+    SweepSpec,
+    backbone_label,
+    method_label,
+)
 from ocm.types import ChainKey, TaskRef
 
 
@@ -64,6 +73,7 @@ def plan(spec: SweepSpec, environ: Mapping[str, str] | None) -> Plan:
         SpecError: one problem per unknown name, wrong setting or missing key.
     """
     problems = [*_method_problems(spec), *_environment_problems(spec)]
+    problems += _budget_problems(spec)
     problems += [] if environ is None else key_problems(spec, environ)
     if problems:
         raise SpecError(f"{spec.name}: {len(problems)} problem(s)", problems)
@@ -202,6 +212,26 @@ def key_problems(spec: SweepSpec, environ: Mapping[str, str]) -> list[Problem]:
         Problem(f"backbones[{index}].{one.where}", one.found, one.mend)
         for index, backbone in enumerate(spec.backbones)
         for one in backbones.check(backbone, environ)
+    ]
+
+
+def _budget_problems(spec: SweepSpec) -> list[Problem]:
+    """Budgets in money need the price of every backbone: one is never guessed."""
+    wanted = [name for name in ("sweep", "chain") if getattr(spec.budget, name).usd is not None]
+    unknown = [
+        (index, one)
+        for index, one in enumerate(spec.backbones)
+        if isinstance(one, OpenAIBackbone) and prices_of(one) is None
+    ]
+    return [
+        Problem(
+            f"budget.{name}.usd",
+            f"the price of backbones[{index}] ({backbone.model}) is unknown",
+            f"give backbones[{index}].prices = {{ input = …, output = … }} in US dollars per million tokens, "
+            f"or set budget.{name}.tokens instead",
+        )
+        for name in wanted
+        for index, backbone in unknown
     ]
 
 

@@ -6,22 +6,26 @@ Plain asyncio, without any framework; :mod:`flows.chain` shows it to Prefect.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
 from agents import registry as methods
 from envs import registry as environments
+from flows.budgets import OutOfBudget
 from flows.planning import ChainPlan
 from flows.progress import EpisodeEvent
 from flows.runtime import Runtime
 from knowledge_store.lake.journal import Journal, discard_journals
+from knowledge_store.lake.lease import Lease, holding
 from knowledge_store.lake.paths import ChainPaths
 from knowledge_store.lake.reader import memory_at, played
 from knowledge_store.lake.writer import ChainWriter
 from knowledge_store.memory import apply
 from ocm.errors import BackboneDown, OcmError, StorageError
-from ocm.types import Files
+from ocm.types import Episode, Files
 from tasks.bench import StageRunner, Stopped, run_plainly
 from tasks.episode import Setting, note_use, play_episode
 from tasks.track import ChainRun
@@ -62,9 +66,12 @@ async def play_chain(
     async with runtime.slots:
         status, message = ChainStatus.COMPLETE, ""
         try:
-            await _play(runtime, chain, run_episode, run_stage)
+            async with _leased(runtime, chain) as lease:
+                await _play(runtime, chain, lease, run_episode, run_stage)
         except Stopped:
             status, message = ChainStatus.STOPPED, "the same command goes on from here"
+        except OutOfBudget as error:
+            status, message = ChainStatus.OUT_OF_BUDGET, str(error)
         except BackboneDown as error:
             status, message = ChainStatus.BACKBONE_DOWN, error.message
         except OcmError as error:
@@ -79,11 +86,27 @@ async def play_chain(
         return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
 
 
-async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, run_stage: StageRunner) -> None:
+@asynccontextmanager
+async def _leased(runtime: Runtime, chain: ChainPlan) -> AsyncIterator[Lease]:
+    """The chain's lease: whoever else plays it, here or on another machine, is not disturbed.
+
+    Raises:
+        LeaseError: a living process plays the chain.
+    """
+    folder = ChainPaths(runtime.root, runtime.plan.spec.name, chain.id).folder
+    with ExitStack() as stack:
+        held = holding(runtime.root, folder, "this chain", tell=runtime.listener.note)
+        yield await asyncio.to_thread(stack.enter_context, held)
+
+
+async def _play(
+    runtime: Runtime, chain: ChainPlan, lease: Lease, run_episode: StageRunner, run_stage: StageRunner
+) -> None:
     """Play the episodes that are owed.
 
     Raises:
         Stopped: the runtime's ``stop`` was set.
+        OutOfBudget: a budget is spent.
         OcmError: as an episode raises it.
     """
     writer = ChainWriter(runtime.root, runtime.plan.spec.name, chain.id, chain.key)
@@ -95,20 +118,25 @@ async def _play(runtime: Runtime, chain: ChainPlan, run_episode: StageRunner, ru
     for index in range(state.next_index, len(chain.tasks)):
         if runtime.stop.is_set():
             raise Stopped
+        await asyncio.to_thread(runtime.purse.check, chain.id)
         journal = await asyncio.to_thread(Journal, writer.paths.journal(index))
         try:
             work = partial(play_episode, setting, index, chain.tasks[index], memory, last_used, journal)
             episode = await run_episode(f"episode {index}", work)
-            await asyncio.to_thread(writer.commit, episode)
-        except BaseException:
+            await asyncio.to_thread(_commit, lease, writer, episode)
+            await asyncio.to_thread(journal.discard)
+        finally:
             journal.close()
-            raise
-        await asyncio.to_thread(journal.discard)
         memory = apply(memory, episode.update.delta)
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)
         runtime.listener.episode(EpisodeEvent.of(episode))
     await asyncio.to_thread(writer.compact)
+
+
+def _commit(lease: Lease, writer: ChainWriter, episode: Episode) -> None:
+    lease.check()
+    writer.commit(episode)
 
 
 async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:

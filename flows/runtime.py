@@ -20,11 +20,13 @@ from backbones import registry as backbones
 from backbones.protocol import Backbone
 from envs import registry as environments
 from envs.pool import HostPool
+from flows.budgets import Purse
 from flows.hosting import host_pool
 from flows.planning import Plan
 from flows.progress import Listener, Silent
 from flows.ray_session import ray_session
-from flows.sweep_record import holding, record_sweep
+from flows.sweep_record import holding_sweep, planned_chains, record_sweep
+from knowledge_store.lake.spending import Spending
 from knowledge_store.sandbox import Policy
 from ocm.spec import OpenAIBackbone, SweepSpec, VerificationSpec, backbone_label, method_label
 from tasks.track import Tracker
@@ -45,6 +47,7 @@ class Runtime:
     slots: asyncio.Semaphore
     """As many as chains may play at once."""
     provenance: Mapping[str, str]
+    purse: Purse
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the sweep flow: from here on Prefect has taken SIGTERM, to raise an exception of its own."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -86,7 +89,7 @@ async def open_runtime(
     spec = plan.spec
     async with AsyncExitStack() as stack:
         listener.stage("asking the backbones")
-        clients = await _backbones(spec, stack)
+        clients = await _backbones(spec, stack, listener)
         tracker = new_tracker(spec, drives_sweep=drives_sweep)
         stack.push_async_callback(tracker.close)
         listener.stage("starting Ray and MLflow")
@@ -119,6 +122,7 @@ async def open_runtime(
             listener=listener,
             slots=asyncio.Semaphore(spec.run.chains or len(plan.chains)),
             provenance=provenance(tier),
+            purse=Purse(spec.budget, Spending(Path(spec.storage.root), spec.name, planned_chains(plan))),
         )
         with using(runtime):
             yield runtime
@@ -129,19 +133,20 @@ async def open_sweep(plan: Plan, listener: Listener | None = None) -> AsyncItera
     """The runtime of a whole sweep: one run at a time, recorded in the lake before anything starts.
 
     Raises:
-        StorageError: another run of the sweep is under way, or the storage root is not writable.
+        LeaseError: another run of the sweep is under way.
+        StorageError: the storage root is not writable.
     """
     root = Path(plan.spec.storage.root)
-    with holding(root, plan.spec.name):
+    with holding_sweep(root, plan.spec.name):
         record_sweep(root, plan)
         async with open_runtime(plan, listener) as runtime:
             yield runtime
 
 
-async def _backbones(spec: SweepSpec, stack: AsyncExitStack) -> dict[str, Backbone]:
+async def _backbones(spec: SweepSpec, stack: AsyncExitStack, listener: Listener) -> dict[str, Backbone]:
     clients = {}
     for entry in spec.backbones:
-        client = backbones.create(entry, os.environ)
+        client = backbones.create(entry, os.environ, Path(spec.storage.root), listener.note)
         stack.push_async_callback(client.close)
         await backbones.preflight(client)
         clients[backbone_label(entry)] = client

@@ -1,55 +1,31 @@
-"""A sweep's own record in the lake, and the lock that lets one run at a time write to it."""
+"""A sweep's own record in the lake, and the lease that lets one run at a time write to it."""
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
 import platform
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 
 from flows.planning import Plan
-from knowledge_store.lake.manifest import PlannedChain, write_manifest
+from knowledge_store.lake.lease import Lease, holding
+from knowledge_store.lake.manifest import PlannedChain, read_manifest, write_manifest
+from knowledge_store.lake.paths import manifest_file
 from knowledge_store.lake.root import open_for_writing
-from ocm.errors import StorageError
 
 
-@contextmanager
-def holding(root: Path, sweep: str) -> Iterator[None]:
-    """Hold the sweep's lock; the kernel gives it back however this process ends.
+def holding_sweep(
+    root: Path, sweep: str, *, wait: bool = False, tell: Callable[[str], None] = lambda _: None
+) -> AbstractContextManager[Lease]:
+    """Hold the sweep's lease; see :func:`knowledge_store.lake.lease.holding`.
 
     Raises:
-        StorageError: another run of the sweep holds it, or the root is not writable.
+        LeaseError: another run of the sweep holds it.
+        StorageError: the root is not writable, or of another schema.
     """
     open_for_writing(root)
-    path = root / sweep / "lock"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = path.open("a+")
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}; choose another storage root") from error
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StorageError(f"{path}: {_holder(path)}; wait for it to end, or stop it") from None
-        handle.truncate(0)
-        handle.write(json.dumps({"pid": os.getpid(), "since": time.time()}))
-        handle.flush()
-        yield
-
-
-def _holder(path: Path) -> str:
-    try:
-        held = json.loads(path.read_text("utf-8"))
-        minutes = (time.time() - held["since"]) / 60
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another run of this sweep is under way"
-    return f"process {held['pid']} has been running this sweep for {minutes:.0f} minutes"
+    return holding(root, manifest_file(root, sweep).parent, "this sweep", wait=wait, tell=tell)
 
 
 def record_sweep(root: Path, plan: Plan) -> None:
@@ -61,3 +37,16 @@ def record_sweep(root: Path, plan: Plan) -> None:
     chains = [PlannedChain(chain.id, chain.key, len(chain.tasks), chain.strata) for chain in plan.chains]
     versions = {"ocm": version("ocm-at-scale"), "python": platform.python_version()}
     write_manifest(root, plan.spec.name, plan.spec.model_dump(mode="json"), chains, versions)
+
+
+def planned_chains(plan: Plan) -> list[str]:
+    """Ids of all chains of the sweep, also in a process that plays only one of them.
+
+    Raises:
+        StorageError: the manifest is damaged.
+    """
+    root = Path(plan.spec.storage.root)
+    mine = [chain.id for chain in plan.chains]
+    if not manifest_file(root, plan.spec.name).exists():
+        return mine
+    return list(dict.fromkeys([*mine, *(one.chain for one in read_manifest(root, plan.spec.name).chains)]))

@@ -32,7 +32,8 @@ INCOMPLETE = 3
 @click.option(
     "--output", type=click.Choice(["auto", "bars", "json", "quiet"]), default="auto", show_default=True
 )
-def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "quiet"]) -> int:
+@click.option("--wait", is_flag=True, help="Wait for another run of this sweep to end, instead of refusing.")
+def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "quiet"], wait: bool) -> int:
     """Play the sweep in SPEC and print its result table.
 
     What the lake already holds is not played again: the same command goes on where an earlier one
@@ -49,7 +50,7 @@ def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "
     listener = _listener(output)
     try:
         with redirect_stdout(sys.stderr):  # Ray tells there of workers that died, in the middle of JSON lines
-            outcome = _run(expanded, listener)
+            outcome = _run(expanded, listener, wait)
     finally:
         listener.close()
     _tell_end(expanded, outcome, output)
@@ -69,14 +70,14 @@ def _listener(output: str) -> Listener:
     return Bars(console) if output == "bars" or console.is_terminal else Plain(console)
 
 
-def _run(expanded: Plan, listener: Listener) -> SweepOutcome:
+def _run(expanded: Plan, listener: Listener, wait: bool) -> SweepOutcome:
     """Open the lake, start the services around the flow, and play."""
     from flows.prefect_server import PrefectServer
     from flows.quiet import quiet_services
-    from flows.sweep_record import holding, record_sweep
+    from flows.sweep_record import holding_sweep, record_sweep
 
     root = Path(expanded.spec.storage.root)
-    with holding(root, expanded.spec.name):
+    with holding_sweep(root, expanded.spec.name, wait=wait, tell=listener.note):
         record_sweep(root, expanded)
         quiet_services()
         listener.stage("starting the Prefect server")

@@ -98,7 +98,7 @@ def test_one_run_at_a_time_and_ctrl_c_ends_it_at_an_episode_border(tmp_path: Pat
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert second.code == 1
-    assert f"process {process.pid} has been running this sweep" in second.err
+    assert f"process {process.pid} of " in second.err and "has been playing this sweep" in second.err
     ended = Ended(process.returncode, out, err)
     assert ended.code == 3, err
     assert "The same command goes on" in err

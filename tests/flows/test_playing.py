@@ -6,11 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
+from flows.budgets import Purse
 from flows.planning import plan
 from flows.playing import ChainStatus, play_chain
 from flows.progress import Silent
 from flows.runtime import Runtime
 from flows.spec_file import parse_spec
+from knowledge_store.lake.spending import Spending
 from knowledge_store.lake.writer import ChainWriter
 from tests.lake.fake import fake_chain
 
@@ -41,7 +43,16 @@ async def test_a_chain_whose_records_are_damaged(tmp_path: Path) -> None:
     writer.paths.commit(1).write_text("{")
     tracker, unused = Ended(), cast(Any, None)
     runtime = Runtime(
-        planned, tmp_path, {}, unused, unused, cast(Any, tracker), Silent(), asyncio.Semaphore(1), {}
+        planned,
+        tmp_path,
+        {},
+        unused,
+        unused,
+        cast(Any, tracker),
+        Silent(),
+        asyncio.Semaphore(1),
+        {},
+        Purse(planned.spec.budget, Spending(tmp_path, "demo", [])),
     )
     outcome = await play_chain(runtime, chain)
     assert outcome.status is ChainStatus.FAILED

@@ -1,0 +1,58 @@
+"""Budgets: whether another episode may be begun."""
+
+from __future__ import annotations
+
+import threading
+
+from knowledge_store.lake.spending import Spending, Spent
+from ocm.spec import Budget, BudgetSpec
+
+FIELDS = ("usd", "tokens", "calls", "hours")
+
+
+class OutOfBudget(Exception):
+    """No further episode may be begun; the message says which budget is spent."""
+
+
+class Purse:
+    """The budgets of a sweep against what it has spent. May be asked from any thread."""
+
+    def __init__(self, budgets: BudgetSpec, spending: Spending) -> None:
+        self._budgets = budgets
+        self._spending = spending
+        self._lock = threading.Lock()
+        self._limited = budgets != BudgetSpec()
+
+    def check(self, chain: str) -> None:
+        """See that the chain may begin another episode; costs nothing where there is no budget.
+
+        Raises:
+            OutOfBudget: it may not.
+            StorageError: a commit record is damaged.
+        """
+        if not self._limited:
+            return
+        with self._lock:
+            self._spending.refresh()
+            of_sweep, of_chain = self._spending.of_sweep(), self._spending.of_chain(chain)
+        reason = spent_up("budget.sweep", self._budgets.sweep, of_sweep) or spent_up(
+            "budget.chain", self._budgets.chain, of_chain
+        )
+        if reason:
+            raise OutOfBudget(reason)
+
+
+def spent_up(where: str, budget: Budget, spent: Spent) -> str:
+    """Which field of a budget is spent, and what to do; empty if none is."""
+    for field in FIELDS:
+        limit, used = getattr(budget, field), getattr(spent, field)
+        if limit is None:
+            continue
+        if used is None:
+            return (
+                f"{where}.{field} = {limit:g} cannot be kept: the server told no usage for some calls, so "
+                f"their price is unknown; remove it, or set {where}.calls instead"
+            )
+        if used >= limit:
+            return f"{where}.{field} = {limit:g} is spent ({used:.6g}); raise it and the same command goes on"
+    return ""
