@@ -20,6 +20,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "knowledge": ("flows.cli.knowledge:knowledge", "What an agent knew, when, and what changed."),
     "sql": ("flows.cli.sql:sql", "Query the lake in SQL."),
     "digest": ("flows.cli.digest:digest", "Hashes of trajectories and memories, to compare two runs."),
+    "check": ("flows.cli.check:check", "Check that the lake is as it was written, and say what is wrong."),
+    "repair": ("flows.cli.repair:repair", "Mend what can safely be mended in a lake."),
     "methods": ("flows.cli.methods:methods", "List the methods and their settings."),
     "tasks": ("flows.cli.tasks:tasks", "List the tasks of an environment."),
     "data": ("flows.cli.data:data", "Get the data set of an environment that needs one."),
