@@ -7,51 +7,53 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 
-from flows.planning import Plan, plan
-from flows.playing import ChainOutcome, ChainStatus, play_chain
-from flows.runtime import current, open_runtime
+from flows.endings import chain_state
+from flows.planning import ChainPlan, Plan, plan
+from flows.playing import ChainOutcome, play_chain
+from flows.runtime import Runtime, open_runtime
+from flows.shown import shown
+from flows.stopping import heeding_prefect, heeding_signals
 from ocm.spec import SweepSpec
 from tasks.bench import StageRunner, run_plainly
 
 T = TypeVar("T")
 
-
-class ChainFailed(Exception):
-    """Carries the outcome of a failed chain through Prefect, which shows its message."""
-
-    def __init__(self, outcome: ChainOutcome) -> None:
-        super().__init__(outcome.message)
-        self.outcome = outcome
+Body = Callable[[], Awaitable[State[Any] | None]]
 
 
-@task(name="chain", cache_policy=NO_CACHE, persist_result=False, cache_result_in_memory=False)
-async def chain_task(chain: str) -> ChainOutcome:
-    """One chain of the runtime around it, by id. Its failure shows in Prefect as a failed task run."""
-    runtime = current()
-    assert runtime is not None, "a chain task runs inside the sweep flow"
-    one = next(one for one in runtime.plan.chains if one.id == chain)
-    outcome = await play_chain(runtime, one, *runners(runtime.plan.spec.run.prefect_detail))
-    if outcome.status is ChainStatus.FAILED:
-        raise ChainFailed(outcome)
-    return outcome
+async def chain_as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
+    """Play a chain as a task run of the flow around; its failure shows there as a failed task run."""
+    work = partial(play_chain, runtime, chain, *runners(runtime.plan.spec.run.prefect_detail))
+    return await shown(partial(_task_run, "chain", chain.label, chain_tags(chain)), work, chain_state)
+
+
+def chain_tags(chain: ChainPlan) -> list[str]:
+    """What Prefect's pages can be filtered by."""
+    key = chain.key
+    return [key.method, key.environment, key.backbone, f"seed-{key.seed}"]
 
 
 @flow(name="chain", flow_run_name="{chain}", persist_result=False)
-async def chain(spec: SweepSpec, chain: str) -> None:
+async def chain(spec: SweepSpec, chain: str) -> State[Any]:
     """One chain as a flow run of its own, on whichever machine a worker picks it up."""
     whole = plan(spec, os.environ)
     mine = tuple(one for one in whole.chains if one.id == chain)
     if not mine:
         raise ValueError(f"the spec has no chain {chain}; it has {', '.join(one.id for one in whole.chains)}")
-    async with open_runtime(Plan(spec, mine), drives_sweep=False) as runtime:
+    async with (
+        open_runtime(Plan(spec, mine), drives_sweep=False) as runtime,
+        heeding_signals(runtime),
+        heeding_prefect(runtime),
+    ):
         outcome = await play_chain(runtime, mine[0], *runners(spec.run.prefect_detail))
-    if outcome.status is ChainStatus.FAILED:
-        raise ChainFailed(outcome)
+    return chain_state(outcome)
 
 
 def runners(detail: str) -> tuple[StageRunner, StageRunner]:
@@ -62,8 +64,16 @@ def runners(detail: str) -> tuple[StageRunner, StageRunner]:
 
 
 async def _as_task_run(name: str, work: Callable[[], Awaitable[T]]) -> T:
-    @task(name=name, cache_policy=NO_CACHE, persist_result=False, cache_result_in_memory=False)
-    async def run() -> T:
-        return await work()
+    return await shown(partial(_task_run, name, None, []), work, lambda _: None)
 
-    return await run()
+
+async def _task_run(name: str, run_name: str | None, tags: list[str], body: Body) -> object:
+    run: Any = task(
+        name=name,
+        task_run_name=run_name,
+        tags=tags,
+        cache_policy=NO_CACHE,
+        persist_result=False,
+        cache_result_in_memory=False,
+    )(body)
+    return await run(return_state=True)

@@ -35,7 +35,7 @@ from tasks.verify import VerifierPool
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What chains share. ``stop`` is set when they are to end at their next episode border."""
+    """What chains share. ``stop`` is set when they are to end before their next model call."""
 
     plan: Plan
     root: Path
@@ -51,6 +51,8 @@ class Runtime:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the sweep flow: from here on Prefect has taken SIGTERM, to raise an exception of its own."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    again: str = "the same command"
+    """How to go on with the sweep, as a person would do it."""
 
 
 _CURRENT: ContextVar[Runtime | None] = ContextVar("runtime", default=None)
@@ -73,11 +75,16 @@ def using(runtime: Runtime) -> Iterator[None]:
 
 @asynccontextmanager
 async def open_runtime(
-    plan: Plan, listener: Listener | None = None, *, drives_sweep: bool = True
+    plan: Plan,
+    listener: Listener | None = None,
+    *,
+    drives_sweep: bool = True,
+    again: str = "the same command",
 ) -> AsyncIterator[Runtime]:
     """Start what the sweep needs, in the order in which failures are cheapest; end it all at the end.
 
-    ``drives_sweep``: False in a process that plays one chain for a driver elsewhere.
+    ``drives_sweep``: False in a process that plays one chain for a driver elsewhere. ``again``: how to go on
+    with the sweep, as a person is told.
 
     Raises:
         BackboneError: a server cannot be reached or refuses the key.
@@ -122,6 +129,7 @@ async def open_runtime(
             listener=listener,
             slots=asyncio.Semaphore(spec.run.chains or len(plan.chains)),
             provenance=provenance(tier),
+            again=again,
             purse=Purse(spec.budget, Spending(Path(spec.storage.root), spec.name, planned_chains(plan))),
         )
         with using(runtime):
@@ -129,7 +137,7 @@ async def open_runtime(
 
 
 @asynccontextmanager
-async def open_sweep(plan: Plan, listener: Listener | None = None) -> AsyncIterator[Runtime]:
+async def open_sweep(plan: Plan, listener: Listener | None = None, *, again: str) -> AsyncIterator[Runtime]:
     """The runtime of a whole sweep: one run at a time, recorded in the lake before anything starts.
 
     Raises:
@@ -139,7 +147,7 @@ async def open_sweep(plan: Plan, listener: Listener | None = None) -> AsyncItera
     root = Path(plan.spec.storage.root)
     with holding_sweep(root, plan.spec.name):
         record_sweep(root, plan)
-        async with open_runtime(plan, listener) as runtime:
+        async with open_runtime(plan, listener, again=again) as runtime:
             yield runtime
 
 

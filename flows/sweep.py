@@ -12,22 +12,24 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 from prefect import flow
 from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, aupdate_progress_artifact
-from prefect.deployments import arun_deployment
-from prefect.exceptions import ObjectNotFound, PrefectException
+from prefect.client.schemas.objects import State
+from prefect.exceptions import PrefectException
 
 from dashboards.table import as_markdown
-from flows.chain import ChainFailed, chain_task
+from flows.chain import Body, chain_as_task
+from flows.dispatch import chain_by_deployment
+from flows.endings import SweepOutcome, ended_at_once, sweep_state
 from flows.planning import ChainPlan, plan
 from flows.playing import ChainOutcome, ChainStatus, committed
-from flows.runtime import Runtime, current, open_sweep
+from flows.runtime import Runtime, open_sweep
+from flows.shown import shown
+from flows.stopping import heeding_prefect, heeding_signals
 from knowledge_store.lake.ranks import rank
 from knowledge_store.lake.results import results_table
 from ocm.errors import StorageError
@@ -36,107 +38,71 @@ from tasks.track import Tracker
 
 log = logging.getLogger(__name__)
 
-NO_DEPLOYMENT = (
-    "orchestration: Prefect has no deployment chain/chain; create it with `prefect deploy --all` and start a "
-    'worker, or set dispatch = "local"'
-)
 ARTIFACT_SECONDS = 5.0
 """Between two updates of the progress artifact."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepOutcome:
-    """How all chains ended."""
-
-    chains: tuple[ChainOutcome, ...]
-
-    @property
-    def complete(self) -> bool:
-        return all(chain.status is ChainStatus.COMPLETE for chain in self.chains)
+AGAIN = "run the deployment again with the same parameters"
 
 
 @flow(name="sweep", flow_run_name="{spec.name}", persist_result=False)
-async def sweep(spec: SweepSpec) -> SweepOutcome:
-    """Play all chains of a sweep; the same call goes on where an earlier one ended."""
-    async with AsyncExitStack() as stack:
-        runtime = current()
-        if runtime is None:
-            runtime = await stack.enter_async_context(open_sweep(plan(spec, os.environ)))
-        runtime.begun.set()
-        chains = runtime.plan.chains
-        done = {chain.id: committed(runtime, chain) for chain in chains}
-        runtime.listener.sweep_started(runtime.plan, done)
-        dispatch = _by_deployment if spec.run.dispatch == "workpool" else _as_task
-        reporter = asyncio.create_task(_report_progress(runtime))
-        try:
+async def sweep(spec: SweepSpec) -> State[Any]:
+    """A whole sweep, as a worker starts it; the same parameters go on where an earlier run ended."""
+    async with open_sweep(plan(spec, os.environ), again=AGAIN) as runtime, heeding_signals(runtime):
+        outcome = await play_sweep(runtime)
+    return sweep_state(outcome, AGAIN)
+
+
+async def sweep_here(runtime: Runtime) -> SweepOutcome:
+    """Play the runtime's sweep in a flow run of this process; Prefect's own failures never reach it.
+
+    Raises:
+        BaseExceptionGroup: a fault of the program itself ended some chains.
+    """
+
+    async def view(body: Body) -> object:
+        @flow(name="sweep", flow_run_name="{spec.name}", persist_result=False, validate_parameters=False)
+        async def sweep(spec: SweepSpec) -> State[Any] | None:
+            return await body()
+
+        return await sweep(runtime.plan.spec, return_state=True)
+
+    return await shown(
+        view,
+        lambda: play_sweep(runtime),
+        lambda outcome: sweep_state(outcome, runtime.again),
+        lambda: ended_at_once(runtime.again),
+    )
+
+
+async def play_sweep(runtime: Runtime) -> SweepOutcome:
+    """Play all chains side by side, each as its spec's dispatch says, and publish the results.
+
+    Raises:
+        BaseExceptionGroup: a fault of the program itself ended some chains.
+    """
+    runtime.begun.set()
+    chains = runtime.plan.chains
+    done = {chain.id: committed(runtime, chain) for chain in chains}
+    runtime.listener.sweep_started(runtime.plan, done)
+    dispatch = chain_by_deployment if runtime.plan.spec.run.dispatch == "workpool" else chain_as_task
+    reporter = asyncio.create_task(_report_progress(runtime))
+    try:
+        async with heeding_prefect(runtime):
             ended = await asyncio.gather(
                 *(dispatch(runtime, chain) for chain in chains), return_exceptions=True
             )
-        finally:
-            reporter.cancel()
-        outcome = SweepOutcome(tuple(one for one in ended if isinstance(one, ChainOutcome)))
-        faults = [one for one in ended if isinstance(one, BaseException)]
-        try:
-            await _publish_table(runtime, _status(outcome, faults))
-        except StorageError as error:
-            log.warning("no result table: %s", error)
-        if faults:
-            raise BaseExceptionGroup("some chains ended on a fault of the program itself", faults)
-        return outcome
-
-
-def _status(outcome: SweepOutcome, faults: Sequence[BaseException]) -> str:
-    """The sweep as a whole: as its worst chain."""
-    statuses = {chain.status for chain in outcome.chains}
-    if faults or ChainStatus.FAILED in statuses:
-        return str(ChainStatus.FAILED)
-    return str(ChainStatus.STOPPED if ChainStatus.STOPPED in statuses else ChainStatus.COMPLETE)
-
-
-async def _as_task(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
-    shown = chain_task.with_options(task_run_name=chain.label, tags=_tags(chain))
+    finally:
+        reporter.cancel()
+    outcome = SweepOutcome(tuple(one for one in ended if isinstance(one, ChainOutcome)))
+    faults = [one for one in ended if isinstance(one, BaseException)]
     try:
-        return await shown(chain.id)
-    except ChainFailed as failed:
-        return failed.outcome
-    except (PrefectException, httpx.HTTPError) as error:
-        return await _from_lake(runtime, chain, f"Prefect: {error}")
-
-
-async def _by_deployment(runtime: Runtime, chain: ChainPlan) -> ChainOutcome:
-    """Wait for a flow run of the ``chain`` deployment, then look into the lake how far it came."""
-    spec = runtime.plan.spec
-    storage = spec.storage.model_copy(update={"root": str(runtime.root.resolve())})
-    try:
-        run = await arun_deployment(
-            name="chain/chain",
-            parameters={
-                "spec": spec.model_copy(update={"storage": storage}).model_dump(mode="json"),
-                "chain": chain.id,
-            },
-            flow_run_name=chain.label,
-            tags=_tags(chain),
-        )
-    except ObjectNotFound:
-        outcome = await _from_lake(runtime, chain, NO_DEPLOYMENT)
-        runtime.listener.chain_ended(chain, str(outcome.status), outcome.message)
-        return outcome
-    outcome = await _from_lake(runtime, chain, f"flow run {run.name} ended as {run.state_name}")
-    runtime.listener.chain_ended(chain, str(outcome.status), outcome.message)
+        await _publish_table(runtime, str(ChainStatus.FAILED if faults else outcome.status))
+    except StorageError as error:
+        log.warning("no result table: %s", error)
+    if faults:
+        raise BaseExceptionGroup("some chains ended on a fault of the program itself", faults)
     return outcome
-
-
-def _tags(chain: ChainPlan) -> list[str]:
-    key = chain.key
-    return [key.method, key.environment, key.backbone, f"seed-{key.seed}"]
-
-
-async def _from_lake(runtime: Runtime, chain: ChainPlan, otherwise: str) -> ChainOutcome:
-    """How a chain ended, by what the lake holds; ``otherwise`` says what is known if it is not whole."""
-    done = await asyncio.to_thread(committed, runtime, chain)
-    if done >= len(chain.tasks):
-        return ChainOutcome(chain.id, ChainStatus.COMPLETE, done, len(chain.tasks))
-    return ChainOutcome(chain.id, ChainStatus.FAILED, done, len(chain.tasks), otherwise)
 
 
 # --- artifacts ---------------------------------------------------------------------------------

@@ -66,8 +66,9 @@ def claimed(dog: subprocess.Popen[bytes] | None, mark: str) -> Iterator[None]:
         del os.environ[MARK]
         if outer is not None:
             os.environ[MARK] = outer
-    dog.stdin.writelines(f"{one}\n".encode() for one in descendants() - before)
-    dog.stdin.flush()
+        # also what a start that failed has left half way
+        dog.stdin.writelines(f"{one}\n".encode() for one in descendants() - before)
+        dog.stdin.flush()
 
 
 def descendants() -> frozenset[str]:

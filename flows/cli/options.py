@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from knowledge_store.lake.paths import ChainPaths, chains, sweeps
 from knowledge_store.lake.root import open_for_reading
@@ -58,3 +60,17 @@ def find_chain(root: Path, pattern: str, sweep: str | None = None) -> ChainPaths
     several = list(dict.fromkeys(chain.sweep for chain in fits))
     how = f"add --sweep NAME ({', '.join(several)}) and " if len(several) > 1 else ""
     raise SpecError(f"{pattern!r}: {what}; {how}name one of\n  {listed}")
+
+
+def command_given(context: click.Context) -> str:
+    """The command as it was given, to be pasted into a shell: options at their defaults are left out."""
+    words = ["ocm", *context.command_path.split()[1:]]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        value = context.params.get(name)
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            flag = isinstance(parameter, click.Option) and parameter.is_flag
+            words += [parameter.opts[-1]] if flag else [parameter.opts[-1], str(value)]
+    return shlex.join(words)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -12,18 +11,18 @@ from typing import TYPE_CHECKING, Literal, TextIO, cast
 
 import click
 
-from flows.cli.options import spec_argument
+from flows.cli.options import command_given, spec_argument
 
 if TYPE_CHECKING:
+    from flows.endings import SweepOutcome
     from flows.planning import Plan
     from flows.prefect_server import PrefectServer
     from flows.progress import Listener
-    from flows.sweep import SweepOutcome
 
 SR_BY_METHOD = "SELECT method, avg(success::INT) AS sr FROM episodes GROUP BY 1"
 """A first query, told at the end of a run."""
 INCOMPLETE = 3
-"""Exit code when chains are owed still: failed, or stopped on request."""
+"""Exit code when episodes are owed still: chains failed, paused, or stopped on request."""
 
 
 @click.command()
@@ -47,13 +46,14 @@ def run(spec: Path, root: Path | None, output: Literal["auto", "bars", "json", "
         storage = loaded.storage.model_copy(update={"root": str(root)})
         loaded = loaded.model_copy(update={"storage": storage})
     expanded = plan(loaded, os.environ)
+    again = command_given(click.get_current_context())
     listener = _listener(output)
     try:
         with redirect_stdout(sys.stderr):  # Ray tells there of workers that died, in the middle of JSON lines
-            outcome = _run(expanded, listener, wait)
+            outcome = _run(expanded, listener, wait, again)
     finally:
         listener.close()
-    _tell_end(expanded, outcome, output)
+    _tell_end(expanded, outcome, output, again)
     return 0 if outcome.complete else INCOMPLETE
 
 
@@ -70,7 +70,7 @@ def _listener(output: str) -> Listener:
     return Bars(console) if output == "bars" or console.is_terminal else Plain(console)
 
 
-def _run(expanded: Plan, listener: Listener, wait: bool) -> SweepOutcome:
+def _run(expanded: Plan, listener: Listener, wait: bool, again: str) -> SweepOutcome:
     """Open the lake, start the services around the flow, and play."""
     from flows.prefect_server import PrefectServer
     from flows.quiet import quiet_services
@@ -83,51 +83,39 @@ def _run(expanded: Plan, listener: Listener, wait: bool) -> SweepOutcome:
         listener.stage("starting the Prefect server")
         server = PrefectServer.start(root / expanded.spec.name / "prefect")
         try:
-            return asyncio.run(_play(expanded, listener, server))
+            return asyncio.run(_play(expanded, listener, server, again))
         except asyncio.CancelledError as cancelled:
             raise click.Abort from cancelled
         finally:
             server.stop()
 
 
-async def _play(expanded: Plan, listener: Listener, server: PrefectServer) -> SweepOutcome:
+async def _play(expanded: Plan, listener: Listener, server: PrefectServer, again: str) -> SweepOutcome:
+    from flows.cli.interrupts import Interrupts
     from flows.runtime import open_runtime
 
-    loop = asyncio.get_running_loop()
-    starting = asyncio.current_task()
-    assert starting is not None
-    for number in _heeded(signal.SIGTERM, signal.SIGHUP):  # SIGINT does so by itself
-        loop.add_signal_handler(number, starting.cancel)
-    async with open_runtime(expanded, listener) as runtime:
-        listener.stage("waiting for the Prefect server")
-        await asyncio.to_thread(server.wait_ready)
-        from flows.sweep import sweep
+    interrupts = Interrupts(again)
+    interrupts.install()
+    interrupts.starting()
+    try:
+        async with open_runtime(expanded, listener, again=again) as runtime:
+            listener.stage("waiting for the Prefect server")
+            await asyncio.to_thread(server.wait_ready, told=listener.note)
+            from flows.sweep import sweep_here
 
-        playing = asyncio.ensure_future(sweep(expanded.spec))
-
-        def interrupt() -> None:
-            if runtime.stop.is_set():
-                playing.cancel()
-                return
-            runtime.stop.set()
-            listener.note(
-                "stopping: each chain ends at its episode's end (Ctrl-C again ends at once and loses only "
-                "the episodes under way). The same command goes on from there."
-            )
-
-        begun = asyncio.ensure_future(runtime.begun.wait())
-        await asyncio.wait((playing, begun), return_when=asyncio.FIRST_COMPLETED)
-        for number in _heeded(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, interrupt)
-        return await playing
+            playing = asyncio.ensure_future(sweep_here(runtime))
+            begun = asyncio.ensure_future(runtime.begun.wait())
+            await asyncio.wait((playing, begun), return_when=asyncio.FIRST_COMPLETED)
+            interrupts.playing(runtime, playing)
+            try:
+                return await playing
+            finally:
+                interrupts.closing()
+    finally:
+        interrupts.closing()
 
 
-def _heeded(*numbers: signal.Signals) -> list[signal.Signals]:
-    """Those that the caller does not want ignored, as ``nohup`` does."""
-    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-
-
-def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
+def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str, again: str) -> None:
     """The result table, and where everything is."""
     import json
     import shlex
@@ -135,14 +123,14 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
     from rich.console import Console
 
     from dashboards.table import as_json, as_rich
+    from flows.endings import advice, owed
     from flows.runtime import tracking_uri
     from knowledge_store.lake.results import results_table
 
     spec = expanded.spec
     root = Path(spec.storage.root)
-    owed = [chain for chain in outcome.chains if str(chain.status) != "complete"]
     if output != "json":
-        for chain in owed:
+        for chain in owed(outcome):
             progress = f"{chain.episodes}/{chain.planned}"
             click.echo(f"{chain.status}: {chain.chain} at {progress}  {chain.message}", err=True)
     results = results_table(root, spec.name)
@@ -162,6 +150,8 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
                 {
                     "event": "sweep_ended",
                     "complete": outcome.complete,
+                    "status": str(outcome.status),
+                    "next": advice(outcome, again),
                     "chains": chains,
                     "results": as_json(results),
                 }
@@ -176,8 +166,6 @@ def _tell_end(expanded: Plan, outcome: SweepOutcome, output: str) -> None:
         click.echo(f'lake       {root}/{spec.name}    ocm sql --root {given} "{SR_BY_METHOD}"')
         click.echo(f"knowledge  ocm knowledge log {first} --root {given}")
         click.echo(f"MLflow     mlflow ui --backend-store-uri {shlex.quote(tracking_uri(spec))}")
-    if owed:
-        click.echo(
-            f"{len(owed)} of {len(outcome.chains)} chains are incomplete: the same command goes on.", err=True
-        )
-        sys.stdout.flush()
+    sys.stdout.flush()
+    for line in advice(outcome, again):
+        click.echo(line, err=True)
