@@ -7,15 +7,14 @@ left (:func:`as_error`).
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
-from ocm.errors import BackboneError, BackboneTerminal, BackboneTransient
+from backbones.rate_headers import NO_HINTS, Hints, rate_hints, retry_after
+from ocm.errors import BackboneDown, BackboneError, BackboneTerminal, BackboneTransient
 from ocm.spec import OpenAIBackbone
 from ocm.types import Request
 
@@ -28,8 +27,12 @@ BODY_EXCERPT = 600
 MESSAGE_EXCERPT = 300
 """Characters kept in an error's details."""
 
+GOES_ON = "the same command goes on where this one stopped"
+
 RETRIED_STATUSES = frozenset({408, 409, 429})
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+
+_E = TypeVar("_E", bound=BackboneError)
 
 
 class Kind(Enum):
@@ -66,6 +69,8 @@ class Failure:
     body: str = ""
     retry_after: float | None = None
     """Seconds that the server asks to wait."""
+    hints: Hints = NO_HINTS
+    """What it says of its limits."""
 
 
 def failed_status(status: int, headers: Mapping[str, str], body: bytes, now: float) -> Failure:
@@ -75,7 +80,7 @@ def failed_status(status: int, headers: Mapping[str, str], body: bytes, now: flo
     kind = _kind(status, codes)
     reason = one_line(message or text) or "no text"
     code = next((code for code in codes if code), "")
-    return Failure(kind, reason, status, code, text, retry_after(headers, now))
+    return Failure(kind, reason, status, code, text, retry_after(headers, now), rate_hints(headers, now))
 
 
 def refuses_structure(failure: Failure) -> bool:
@@ -83,21 +88,6 @@ def refuses_structure(failure: Failure) -> bool:
     words = f"{failure.reason} {failure.body}".lower()
     names = ("response_format", "json_schema", "json_object", "structured output", "guided_json")
     return failure.status in (400, 422) and any(name in words for name in names)
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait as ``retry-after-ms`` or ``Retry-After`` (seconds or a date) says, else None."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("Retry-After")
-    seconds = _number(value)
-    if seconds is not None or value is None:
-        return seconds
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except (ValueError, OverflowError):
-        return None
 
 
 def retry_delay(tries: int, asked: float | None, jitter: random.Random) -> float:
@@ -114,11 +104,35 @@ def retry_delay(tries: int, asked: float | None, jitter: random.Random) -> float
 
 def as_error(failure: Failure, spec: OpenAIBackbone, request: Request | None, attempts: int) -> BackboneError:
     """The error to raise, with what was asked and what came back."""
-    kind = BackboneTransient if failure.kind.is_transient else BackboneTerminal
     tries = f" after {attempts} tries" if attempts > 1 else ""
-    message = f"{spec.model}: {_finding(failure, spec)}{tries}: {mend(failure, spec)}"
+    if failure.kind is Kind.QUOTA:
+        return _error(BackboneDown, failure, spec, request, attempts, "", f"; {GOES_ON}")
+    kind = BackboneTransient if failure.kind.is_transient else BackboneTerminal
+    return _error(kind, failure, spec, request, attempts, tries, "")
+
+
+def as_down(
+    failure: Failure, spec: OpenAIBackbone, request: Request | None, attempts: int, since: str
+) -> BackboneDown:
+    """The error to raise when a server is not waited for any longer. ``since``: a time of day.
+
+    ``attempts``: how often this request was sent, which may be never.
+    """
+    return _error(BackboneDown, failure, spec, request, attempts, f", down since {since}", f"; {GOES_ON}")
+
+
+def _error(
+    kind: type[_E],
+    failure: Failure,
+    spec: OpenAIBackbone,
+    request: Request | None,
+    attempts: int,
+    when: str,
+    end: str,
+) -> _E:
+    way = mend(failure, spec).removesuffix(f"; {GOES_ON}")
     return kind(
-        message,
+        f"{spec.model}: {_finding(failure, spec)}{when}: {way}{end}",
         model=spec.model,
         base_url=spec.base_url,
         attempts=attempts,
@@ -173,7 +187,7 @@ def mend(failure: Failure, spec: OpenAIBackbone) -> str:
         case Kind.TIMEOUT:
             return "raise timeout, or lower max_tokens"
         case Kind.BROKEN | Kind.SERVER:
-            return "look at the server's log; the same command goes on where this one stopped"
+            return f"look at the server's log; {GOES_ON}"
         case Kind.MALFORMED:
             return "check that base_url is an OpenAI-compatible server, with /v1 where it has one"
         case Kind.RATE:
@@ -232,11 +246,3 @@ def _server_error(text: str) -> tuple[str, tuple[str, ...]]:
         return str(error), ()
     message = error.get("message") or error.get("detail") or ""
     return str(message), (str(error.get("code") or ""), str(error.get("type") or ""))
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value) if value is not None else math.nan
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and number >= 0 else None

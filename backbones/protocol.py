@@ -19,6 +19,7 @@ class Backbone(Protocol):
         Raises:
             BackboneTransient: all tries that the spec allows failed.
             BackboneTerminal: no other try can succeed.
+            BackboneDown: the server was down for longer than the spec waits, or the quota is spent.
         """
         ...
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from backbones.keys import key_problem
 from backbones.protocol import Backbone
 from ocm.errors import Problem
 from ocm.spec import OpenAIBackbone, ScriptedBackbone
+
+LIMITS_FOLDER = ".limits"
+"""In the storage root: the files in which processes count their requests together."""
 
 
 @runtime_checkable
@@ -18,8 +22,17 @@ class Preflighted(Protocol):
     async def preflight(self) -> None: ...
 
 
-def create(spec: OpenAIBackbone | ScriptedBackbone, environ: Mapping[str, str]) -> Backbone:
+def create(
+    spec: OpenAIBackbone | ScriptedBackbone,
+    environ: Mapping[str, str],
+    shared: Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Backbone:
     """A live backbone; close it at the end.
+
+    ``shared``: the storage root, in whose ``.limits`` folder all processes count their requests together;
+    None: this process counts alone. ``tell``: is given lines for the person at the terminal, such as that a
+    server is down; they are logged by default.
 
     Raises:
         SpecError: the key's environment variable is not set.
@@ -30,7 +43,7 @@ def create(spec: OpenAIBackbone | ScriptedBackbone, environ: Mapping[str, str]) 
         return ScriptedBackboneClient(spec)
     from backbones.openai_client import OpenAIClient
 
-    return OpenAIClient(spec, environ)
+    return OpenAIClient(spec, environ, limits=shared and shared / LIMITS_FOLDER, tell=tell)
 
 
 def check(spec: OpenAIBackbone | ScriptedBackbone, environ: Mapping[str, str]) -> list[Problem]:

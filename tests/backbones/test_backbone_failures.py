@@ -18,9 +18,9 @@ from backbones.failures import (
     as_error,
     failed_status,
     refuses_structure,
-    retry_after,
     retry_delay,
 )
+from backbones.rate_headers import retry_after
 from ocm.errors import BackboneTerminal, BackboneTransient
 from ocm.spec import OpenAIBackbone
 from ocm.types import Message, Request

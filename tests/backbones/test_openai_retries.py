@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from backbones.openai_client import OpenAIClient
-from ocm.errors import BackboneTerminal, BackboneTransient
+from ocm.errors import BackboneDown, BackboneTerminal, BackboneTransient
 from ocm.spec import OpenAIBackbone
 from ocm.types import Request
 from tests.backbones.asking import ENVIRON, REQUEST, STRUCTURED, Script, Sleeps, client
@@ -28,7 +28,6 @@ pytestmark = pytest.mark.asyncio
 FAULTS = [
     Status(408),
     Status(409),
-    Status(429, code="rate_limit_exceeded"),
     Status(500),
     Status(503),
     Raw("<html>bad gateway</html>", 502, "text/html"),
@@ -55,10 +54,13 @@ async def test_a_passing_fault_costs_one_more_request(fault: Answer) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 async def test_a_lasting_fault_uses_all_tries(fault: Answer) -> None:
+    """A server that answers nonsense is up, and the request fails; of one that does not, the chain pauses."""
     sleeps = Sleeps()
+    answers = isinstance(fault, Raw) and fault.status == 200
+    error, message = (BackboneTransient, "after 3 tries") if answers else (BackboneDown, "down since")
     async with LoopbackServer(Script(fault)) as server:
-        backbone = client(server, sleeps, max_attempts=3)
-        with pytest.raises(BackboneTransient, match="after 3 tries") as caught:
+        backbone = client(server, sleeps, max_attempts=3, patience_minutes=0)
+        with pytest.raises(error, match=message) as caught:
             await backbone.complete(REQUEST)
         await backbone.close()
         assert len(server.received) == 3
@@ -68,7 +70,7 @@ async def test_a_lasting_fault_uses_all_tries(fault: Answer) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [Status(status) for status in (400, 401, 403, 404, 422)] + [Status(429, code="insufficient_quota")],
+    [Status(status) for status in (400, 401, 403, 404, 422)],
     ids=str,
 )
 async def test_what_cannot_succeed_is_told_at_once(fault: Status) -> None:
@@ -105,10 +107,21 @@ async def test_waiting_for_a_turn_does_not_time_out() -> None:
 
 async def test_a_lasting_silence_is_said() -> None:
     async with LoopbackServer(Script(Hang())) as server:
-        backbone = client(server, timeout=0.05, max_attempts=2)
-        with pytest.raises(BackboneTransient, match=r"no answer within 0.05 s.*raise timeout"):
+        backbone = client(server, timeout=0.05, max_attempts=2, patience_minutes=0)
+        with pytest.raises(BackboneDown, match=r"no answer within 0.05 s.*raise timeout"):
             await backbone.complete(REQUEST)
         await backbone.close()
+
+
+async def test_a_rate_limit_without_a_hint_makes_all_wait_for_a_second_and_then_for_longer() -> None:
+    sleeps = Sleeps()
+    async with LoopbackServer(Script(Status(429), "fine", Status(429), Status(429), "fine")) as server:
+        backbone = client(server, sleeps)
+        assert (await backbone.complete(REQUEST)).attempts == 2
+        assert 0.9 <= sum(sleeps) <= 1.1
+        assert (await backbone.complete(STRUCTURED)).attempts == 3
+        await backbone.close()
+    assert 0.9 + 1 + 2 <= sum(sleeps) <= 1.1 + 1.1 + 2.1
 
 
 async def test_retry_after_is_honoured() -> None:
@@ -119,7 +132,7 @@ async def test_retry_after_is_honoured() -> None:
         backbone = client(server, sleeps)
         assert (await backbone.complete(REQUEST)).attempts == 4
         await backbone.close()
-    assert 7 <= sleeps[0] <= 7.7 and 1.5 <= sleeps[1] <= 1.65 and 120 <= sleeps[2] <= 132
+    assert 7 + 1.5 + 120 <= sum(sleeps) <= 7.7 + 1.65 + 132
 
 
 async def test_equal_calls_pause_equally_and_others_do_not() -> None:
@@ -144,9 +157,9 @@ def unused_port() -> int:
 
 async def test_an_unreachable_server_is_said_with_the_mend() -> None:
     address = f"http://127.0.0.1:{unused_port()}/v1"
-    spec = OpenAIBackbone(model="m", base_url=address, max_attempts=2)
+    spec = OpenAIBackbone(model="m", base_url=address, max_attempts=2, patience_minutes=0)
     backbone = OpenAIClient(spec, ENVIRON, sleep=Sleeps())
-    with pytest.raises(BackboneTransient) as caught:
+    with pytest.raises(BackboneDown) as caught:
         await backbone.complete(REQUEST)
     await backbone.close()
     assert str(caught.value).startswith(f"m: no server answers at {address} (")
@@ -156,8 +169,8 @@ async def test_an_unreachable_server_is_said_with_the_mend() -> None:
 @pytest.mark.parametrize("in_body", [True, False])
 async def test_a_broken_connection_is_no_time_out(in_body: bool) -> None:
     async with LoopbackServer(Script(Reset(in_body))) as server:
-        backbone = client(server, max_attempts=1)
-        with pytest.raises(BackboneTransient) as caught:
+        backbone = client(server, max_attempts=1, patience_minutes=0)
+        with pytest.raises(BackboneDown) as caught:
             await backbone.complete(REQUEST)
         await backbone.close()
     assert caught.value.details["kind"] == "broken connection"
@@ -170,8 +183,9 @@ async def test_a_server_that_speaks_no_http_is_a_broken_connection() -> None:
 
     async with await asyncio.start_server(babble, "127.0.0.1", 0) as server:
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        backbone = OpenAIClient(OpenAIBackbone(model="m", base_url=address, max_attempts=1), ENVIRON)
-        with pytest.raises(BackboneTransient) as caught:
+        spec = OpenAIBackbone(model="m", base_url=address, max_attempts=1, patience_minutes=0)
+        backbone = OpenAIClient(spec, ENVIRON)
+        with pytest.raises(BackboneDown) as caught:
             await backbone.complete(REQUEST)
         await backbone.close()
     assert caught.value.details["kind"] == "broken connection"
