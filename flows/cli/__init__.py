@@ -15,6 +15,7 @@ from ocm.redaction import Redaction, secrets_in
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("flows.cli.run:run", "Run a sweep, or go on with it: the same command is the only resume verb."),
     "plan": ("flows.cli.plan:plan", "Print a sweep's chains, expected calls and cost. Runs nothing."),
+    "status": ("flows.cli.status:status", "Print how far each chain is, who plays it, and what was spent."),
     "results": ("flows.cli.results:results", "Print a sweep's result table from the lake."),
     "show": ("flows.cli.show:show", "Print one episode: turns, inspects, actions, observations, learning."),
     "knowledge": ("flows.cli.knowledge:knowledge", "What an agent knew, when, and what changed."),
