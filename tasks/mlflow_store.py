@@ -179,6 +179,9 @@ class RunStore:
                 place.write_text(text, encoding="utf-8")
             self.client.log_artifacts(run_id, aside, folder)
 
+    def set_tag(self, run_id: str, name: str, value: str) -> None:
+        self.client.set_tag(run_id, name, value)
+
     def set_running(self, run: Run) -> None:
         if run.info.status != "RUNNING":
             self.client.update_run(run.info.run_id, status="RUNNING")

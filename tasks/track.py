@@ -35,8 +35,16 @@ log = logging.getLogger(__name__)
 MAX_FAILURES = 3
 """In a row; then MLflow is left alone until the next run."""
 
-STATUSES = {"complete": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
-"""How a chain or a sweep ended -> how MLflow calls it."""
+STATUSES = {
+    "complete": "FINISHED",
+    "failed": "FAILED",
+    "stopped": "KILLED",
+    "paused: budget": "KILLED",
+    "paused: backbone": "KILLED",
+}
+"""How a chain or a sweep ended -> how MLflow calls it, which has fewer words."""
+STATE = "ocm.state"
+"""Tag of every run with our own word: a key of :data:`STATUSES`, or ``running``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ class _Told:
     next: int
     """First episode that the run does not know."""
     status: str
+    """As MLflow calls it."""
+    state: str
     running: Running = field(default_factory=Running)
     finished_ms: int = 0
     news: bool = False
@@ -115,10 +125,8 @@ class Tracker:
         self._worker.submit(self._guard, what, lambda: self._tell(episode, memory_after), None)
 
     async def finish_chain(self, chain: str, status: str, memory: Files) -> None:
-        """End a chain's run: ``complete``, ``failed`` or ``stopped``; ``memory`` becomes artifacts."""
-        await self._guarded(
-            f"end of {chain}", lambda: self._finish_chain(chain, STATUSES[status], memory), None
-        )
+        """End a chain's run in one of :data:`STATUSES`; ``memory`` becomes artifacts."""
+        await self._guarded(f"end of {chain}", lambda: self._finish_chain(chain, status, memory), None)
 
     async def finish_sweep(
         self, aggregates: Mapping[str, float], table: str, status: str = "complete"
@@ -127,9 +135,7 @@ class Tracker:
 
         Aggregates stand at the number of episodes that they cover.
         """
-        await self._guarded(
-            "the results", lambda: self._finish_sweep(aggregates, table, STATUSES[status]), None
-        )
+        await self._guarded("the results", lambda: self._finish_sweep(aggregates, table, status), None)
 
     async def close(self) -> None:
         """End what is still open as interrupted, and wait for the worker."""
@@ -165,6 +171,7 @@ class Tracker:
             self._store.log_text(self._parent, path, text)
         if self._drives_sweep:
             self._store.set_running(run)
+            self._store.set_tag(self._parent, STATE, "running")
             self._parent_open = True
 
     def _open_chain(self, chain: ChainRun) -> int:
@@ -177,10 +184,11 @@ class Tracker:
         self._update(lambda registry: registry.with_chain(chain.chain, run_id))
         self._store.log_parameters(run, {**parameters(chain.key), "episodes": str(chain.episodes)})
         known = self._store.known_episodes(run_id)
-        told = _Told(run_id, next_unknown(known), run.info.status)
+        told = _Told(run_id, next_unknown(known), run.info.status, run.data.tags.get(STATE, ""))
         self._chains[chain.chain] = told
         if told.next < chain.episodes:
             self._store.set_running(run)
+            self._store.set_tag(run_id, STATE, "running")
             told.status = "RUNNING"
         return told.next
 
@@ -198,22 +206,24 @@ class Tracker:
         metrics = episode_metrics(episode, memory_after, told.running)
         self._store.log_metrics(told.run_id, episode.index, told.finished_ms, metrics)
 
-    def _finish_chain(self, chain: str, status: str, memory: Files) -> None:
-        told = self._chains.get(chain)
-        if told is None or (told.status == status and not told.news):
+    def _finish_chain(self, chain: str, state: str, memory: Files) -> None:
+        told, status = self._chains.get(chain), STATUSES[state]
+        if told is None or (told.status == status and told.state == state and not told.news):
             return
         if memory:
             self._store.log_files(told.run_id, f"memory/after-{told.running.episodes:04}-episodes", memory)
+        self._store.set_tag(told.run_id, STATE, state)
         self._store.terminate(told.run_id, status, told.finished_ms or None)
-        told.status, told.news = status, False
+        told.status, told.state, told.news = status, state, False
 
-    def _finish_sweep(self, aggregates: Mapping[str, float], table: str, status: str) -> None:
+    def _finish_sweep(self, aggregates: Mapping[str, float], table: str, state: str) -> None:
         episodes, ended_ms = self._progress()
         if aggregates:
             self._store.log_metrics(self._parent, episodes, ended_ms, aggregates)
         self._store.log_text(self._parent, "results.md", table)
         if self._drives_sweep:
-            self._store.terminate(self._parent, status, ended_ms or None)
+            self._store.set_tag(self._parent, STATE, state)
+            self._store.terminate(self._parent, STATUSES[state], ended_ms or None)
             self._parent_open = False
 
     def _progress(self) -> tuple[int, int]:
@@ -228,8 +238,10 @@ class Tracker:
     def _interrupt(self) -> None:
         for told in self._chains.values():
             if told.status == "RUNNING":
+                self._store.set_tag(told.run_id, STATE, "stopped")
                 self._store.terminate(told.run_id, "KILLED")
         if self._parent_open:
+            self._store.set_tag(self._parent, STATE, "stopped")
             self._store.terminate(self._parent, "KILLED")
 
     def _update(self, change: Callable[[Registry], Registry]) -> Registry:

@@ -158,6 +158,7 @@ async def test_a_resumed_sweep_goes_on_in_its_runs(uri: str, root: Path) -> None
     await first.close()
     (child,) = runs(uri, "chain")
     assert client_of(uri).get_run(child).info.status == "KILLED"
+    assert client_of(uri).get_run(child).data.tags["ocm.state"] == "stopped"
 
     second = await opened(uri, root)
     assert await second.chain(chain_run(5)) == 2
@@ -339,6 +340,19 @@ async def test_mlflow_that_cannot_be_used(address: str, root: Path, monkeypatch:
         await one.open({}, {}, {})
     assert "\n" not in str(caught.value)
     await one.close()
+
+
+async def test_a_paused_chain_keeps_our_own_word(uri: str, root: Path) -> None:
+    """MLflow has no word for it; as many as there are reasons to pause stand in a tag."""
+    one = await opened(uri, root)
+    await one.chain(chain_run(3))
+    await one.finish_chain(CHAIN, "paused: budget", {})
+    await one.finish_chain(CHAIN, "paused: backbone", {})
+    await one.finish_sweep({}, "", "paused: backbone")
+    await one.close()
+    runs = client_of(uri).search_runs([client_of(uri).get_experiment_by_name("ocm").experiment_id])
+    assert {(run.info.status, run.data.tags["ocm.state"]) for run in runs} == {("KILLED", "paused: backbone")}
+    assert len(runs) == 2
 
 
 async def test_a_database_that_is_none(uri: str, root: Path) -> None:
