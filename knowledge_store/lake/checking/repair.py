@@ -173,18 +173,20 @@ def _tables(mending: _Mending, finding: Finding) -> None:
     """``compact.json`` goes first: without it readers take the episode files."""
     sweep, _, chain, *_ = finding.path.split("/")
     paths = ChainPaths(mending.root, sweep, chain)
+    listing = relist(mending.source, ChainListing(sweep, chain))
     if finding.kind is Kind.TABLES_DAMAGED:
-        listing = relist(mending.source, ChainListing(sweep, chain))
-        if listing.compact_record:
-            mending.set_aside(listing.path("compact/compact.json"))
-        for file in listing.tables:
+        files = [*(["compact.json"] if listing.compact_record else []), *listing.tables]
+        for file in files:
             mending.set_aside(listing.path(f"compact/{file}"))
+    for inside in listing.unknown:  # such as a folder where a table is to be
+        if inside.startswith("compact/") and inside.count("/") == 1:
+            mending.set_aside(listing.path(inside))
     disk.make_folder(paths.compact)
     compact.compact(paths)
 
 
 def _lake_file(mending: _Mending, finding: Finding) -> None:
-    if finding.kind is Kind.LAKE_DAMAGED:
+    if (mending.root / finding.path).exists():
         mending.set_aside(finding.path)
     open_for_writing(mending.root)
 

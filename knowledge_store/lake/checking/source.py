@@ -47,9 +47,12 @@ class Source:
             StorageError: it cannot be listed.
         """
         place = self._full(folder)
-        selector = fs.FileSelector(place, allow_not_found=True, recursive=recursive)
+        # asked so, Arrow tells a bucket that does not exist from one that holds nothing there
+        selector = fs.FileSelector(place, allow_not_found=bool(folder), recursive=recursive)
         try:
             found = self.filesystem.get_file_info(selector)
+        except FileNotFoundError:
+            return {}
         except (OSError, pa.ArrowException, UnicodeError) as error:
             raise StorageError(f"{self.name}: cannot be listed: {_reason(error)}; {self._mend()}") from error
         skipped = len(self.base) + 1 if self.base else 0
