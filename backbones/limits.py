@@ -136,8 +136,9 @@ class RateLimiter:
             server.cancel()
             await asyncio.wait({server})
         async with self._one_at_a_time:
-            window, self._window = self._window, None
-            if window is not None:
+            if self._window is not None:
+                await self._use(lambda window: window.poll({}))  # nobody is to wait for tickets of ours
+                window, self._window = self._window, None
                 window.close()
 
     def _is_used(self) -> bool:

@@ -253,8 +253,7 @@ class Window:
             "INSERT INTO processes VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET beat = beat + 1",
             (self._process,),
         )
-        rows = self._database.execute("SELECT id FROM waiting WHERE process = ?", (self._process,))
-        there = {number for (number,) in rows.fetchall()}
+        there = self._tickets_of(self._process)
         self._give_up(there - tickets.keys())
         self._database.executemany(
             "INSERT OR IGNORE INTO waiting (id, process, tokens) VALUES (?, ?, ?)",
@@ -282,9 +281,13 @@ class Window:
             since = since if before == beat and since <= now else now
             seen[process] = (beat, since)
             if now - since > STALE:
-                self._database.execute("DELETE FROM waiting WHERE process = ?", (process,))
+                self._give_up(self._tickets_of(process))
                 self._database.execute("DELETE FROM processes WHERE name = ?", (process,))
         self._beats = seen
+
+    def _tickets_of(self, process: str) -> set[int]:
+        rows = self._database.execute("SELECT id FROM waiting WHERE process = ?", (process,))
+        return {number for (number,) in rows.fetchall()}
 
     def _picked_up(self, now: float) -> dict[int, Entry]:
         """What other processes have granted to this one: it counts from now on, when it is sent."""

@@ -49,6 +49,7 @@ class Text:
     fingerprint: str | None = "fp_loopback"
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the message, such as ``reasoning_content``."""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ class LoopbackServer:
             case str():
                 return _json(completion(Text(answer), body))
             case Text():
-                return _json(completion(answer, body))
+                return _json(completion(answer, body), headers=answer.headers)
             case Status():
                 return _status(answer)
             case Raw():
