@@ -6,7 +6,7 @@ COMMA := ,
 INSTALLED := .venv/installed-$(subst $(COMMA),-,$(EXTRAS))
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test faults lint bench clean
 .DEFAULT_GOAL := demo
 
 # The environment is made anew when the dependencies change. Some of them ask for more than they need
@@ -22,6 +22,10 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
+
+# Every fault at length: 235 kills, full disks, jumping clocks, hostile code. About half an hour.
+faults: $(INSTALLED)
+	$(BIN)/python -m pytest -m faults -s
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
