@@ -66,16 +66,15 @@ def disturb(
     """
     with ExitStack() as stack:
         server = stack.enter_context(model_server(folder / "requests.jsonl", chances, LATENCY))
-        mlflow = stack.enter_context(running(mlflow_service(folder / "mlflow")))
-        services = [mlflow]
-        environ = {}
-        if not own_prefect:
-            services.append(stack.enter_context(running(prefect_service(folder / "prefect"))))
-            environ["PREFECT_API_URL"] = address(services[-1])
+        mlflow = mlflow_service(folder / "mlflow")
+        prefect = None if own_prefect else prefect_service(folder / "prefect")
+        services = [mlflow, *([prefect] if prefect else [])]
+        environ = {"PREFECT_API_URL": address(prefect)} if prefect else {}
+        stack.enter_context(running(*services))
         spec = write_spec(folder / "spec.toml", server.url, limit, timeout=timeout, tracking=address(mlflow))
         driver = Driver(spec, folder / "runs", folder / "logs", environ, program)
         storm = Storm(plan, driver, services)
-        stack.callback(lambda: driver.is_running() and driver.kill())
+        stack.callback(driver.end)
         try:
             storm.run()
             _tell_mlflow_the_rest(storm, driver.root)

@@ -106,6 +106,11 @@ class Driver:
         self.process.wait()
         wait_until_gone(self.root, known)
 
+    def end(self) -> None:
+        """Kill it if it runs still, as after a failed test."""
+        if self.is_running():
+            self.kill()
+
     def wait(self, seconds: float = 600.0) -> int:
         """Its exit code; nothing that it started is left then."""
         assert self.process is not None
@@ -121,6 +126,10 @@ class Driver:
     def episodes_told(self) -> int:
         """Episodes that this life has told of so far."""
         return self._log("out").read_bytes().count(b'"event": "episode"')
+
+    def plays(self) -> bool:
+        """Whether this life has begun to play: its servers have answered."""
+        return b'"event": "sweep_started"' in self._log("out").read_bytes()
 
     def events(self) -> list[dict[str, Any]]:
         """What this life has told, a torn last line left out."""

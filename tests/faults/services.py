@@ -77,14 +77,17 @@ class Service:
 
 
 @contextmanager
-def running(service: Service) -> Iterator[Service]:
-    """The service, ready, until the end of the block."""
-    service.start()
+def running(*services: Service) -> Iterator[None]:
+    """All of them, ready, until the end of the block."""
     try:
-        service.wait_ready()
-        yield service
+        for service in services:
+            service.start()
+        for service in services:
+            service.wait_ready()
+        yield
     finally:
-        service.kill()
+        for service in services:
+            service.kill()
 
 
 def mlflow_service(folder: Path) -> Service:
@@ -94,7 +97,11 @@ def mlflow_service(folder: Path) -> Service:
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--workers", "1", "--backend-store-uri", f"sqlite:///{folder}/mlflow.db"]
     command += ["--artifacts-destination", str(folder / "artifacts")]
-    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+    quiet = {
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # half of its processes, for what nobody asks here
+        "DO_NOT_TRACK": "true",
+    }
     health = f"http://127.0.0.1:{port}/health"
     return Service(Victim.MLFLOW, command, health, folder / "server.log", quiet)
 
