@@ -33,6 +33,8 @@ PROCEDURES = "procedures/"
 ALLOWED_SUFFIXES = (".py", ".md", ".json", ".txt")
 MAX_PATH = 200
 
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+"""Names that are no files on Windows, where a memory may be restored, too."""
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -69,6 +71,8 @@ def _path_problem(path: str) -> str:
         return "no name may be empty, '.' or '..'"
     if not all(map(_FOLDER.fullmatch, folders)) or not _FILE.fullmatch(name):
         return "names are ASCII letters, digits, '_' and '-', and a dot in the file's name only"
+    if any(map(_DEVICE.fullmatch, (*folders, name))):
+        return "names such as con, nul or com1 are devices on Windows"
     if not name.endswith(ALLOWED_SUFFIXES):
         return f"its suffix must be one of {', '.join(ALLOWED_SUFFIXES)}"
     return ""

@@ -1,19 +1,19 @@
-"""Known kinds of escape, against the whole sandbox, with a cloned K_o and without."""
+"""A hostile K_o, forged verdicts and what is left for others, with a cloned K_o and without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from knowledge_store.sandbox import Policy, Sandbox, Tier
-from ocm.types import Verdict
-from tests.sandbox.attacks import ATTACKS, OBJECTS
+from tests.sandbox.hostile import OBJECTS
+from tests.sandbox.hostile.chance import ATTACKS as CHANCE
+from tests.sandbox.hostile.leaks import DRAW, LEAVE, LOOK
 
 POLICY = Policy(wall_seconds=10.0, cpu_seconds=1, memory_mb=64)
 GOOD = "from objects import Box\nassert Box(1).add(2) == 3\n"
-Verdicts = Mapping[str, Verdict]
 
 
 @pytest.fixture(scope="module", params=[(), ("namespaces",)], ids=["cloned", "alone"])
@@ -22,30 +22,6 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     with Sandbox(replace(POLICY, disabled_layers=request.param)) as sandbox:
         assert sandbox.protections.tier is (Tier.B if request.param else Tier.A)
         yield sandbox
-
-
-@pytest.fixture(scope="module")
-def verdicts(sandbox: Sandbox) -> Verdicts:
-    """All attacks in one batch, between two good procedures."""
-    files = {f"procedures/{name}.py": attack.source for name, attack in ATTACKS.items()}
-    files |= {"procedures/a_good.py": GOOD, "procedures/zz_good.py": GOOD}
-    return {verdict.path: verdict for verdict in sandbox.verify(OBJECTS, files)}
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-def test_contained_and_reported(verdicts: Verdicts, name: str) -> None:
-    verdict = verdicts[f"procedures/{name}.py"]
-    assert not verdict.ok
-    assert verdict.kind in ATTACKS[name].kinds, verdict
-    assert ATTACKS[name].says in verdict.report, verdict
-    assert 0 < len(verdict.report) <= POLICY.report_chars
-    assert len(verdict.output) <= POLICY.output_bytes
-    assert not any(ord(letter) < 32 and letter not in "\n\t" for letter in verdict.report)
-
-
-def test_the_neighbours_of_attacks_pass(verdicts: Verdicts) -> None:
-    assert verdicts["procedures/a_good.py"].ok
-    assert verdicts["procedures/zz_good.py"].ok
 
 
 HOSTILE_OBJECTS = {
@@ -123,12 +99,50 @@ def test_selective_forging_is_a_known_limit(sandbox: Sandbox) -> None:
 
 
 def test_nothing_is_left_for_the_next_procedure(sandbox: Sandbox) -> None:
-    leave = (
-        "import objects, json, collections\nobjects.Box(1)\nobjects.left = collections.left = json.left = 1\n"
-    )
-    look = "import objects, json, collections\nobjects.Box(1)\n" + "".join(
-        f"assert not hasattr({name}, 'left')\n" for name in ("objects", "collections", "json")
-    )
-    files = {f"procedures/{i}.py": leave if i % 2 == 0 else look for i in range(8)}
-    assert all(verdict.ok for verdict in sandbox.verify(OBJECTS, files))
-    assert all(verdict.ok for verdict in sandbox.verify(OBJECTS, files))
+    files = {f"procedures/{i}.py": (LEAVE, LOOK, DRAW)[i % 3] for i in range(12)}
+    for _ in range(2):
+        verdicts = sandbox.verify(OBJECTS, files)
+        assert [verdict.kind for verdict in verdicts] == ["ok"] * 12
+        assert len({verdict.output for verdict in verdicts if verdict.output}) == 1, "the same draws"
+
+
+def test_nothing_is_left_for_the_next_candidate(sandbox: Sandbox) -> None:
+    sandbox.verify(OBJECTS + LEAVE, {"procedures/look.py": LOOK})
+    (verdict,) = sandbox.verify(OBJECTS, {"procedures/look.py": LOOK})
+    assert verdict.ok, verdict
+
+
+def test_a_second_run_gives_equal_verdicts(sandbox: Sandbox) -> None:
+    files = {f"procedures/{name}.py": attack.source for name, attack in CHANCE.items()}
+    with Sandbox(sandbox.policy) as other:
+        runs = [one.verify(OBJECTS, files) for one in (sandbox, sandbox, other)]
+    plain = [[replace(verdict, seconds=0.0) for verdict in run] for run in runs]
+    assert plain[0] == plain[1] == plain[2]
+
+
+ANNOUNCING = (
+    OBJECTS
+    + """
+import json
+os = json.codecs.sys.modules["os"]
+def write(text):
+    for descriptor in range(3, 40):
+        try:
+            os.write(descriptor, text)
+        except OSError:
+            pass
+"""
+)
+
+
+@pytest.mark.parametrize("announcement", ["P99 1", "P0 x", "P0 " + "9" * 5000, "P", "P-1 1", "P0 1"])
+def test_objects_that_announce_without_end_are_stopped(sandbox: Sandbox, announcement: str) -> None:
+    source = f"{ANNOUNCING}while True:\n    write(b{announcement!r})\n"
+    (verdict,) = sandbox.verify(source, {"procedures/good.py": GOOD})
+    assert (verdict.path, verdict.kind) == ("objects.py", "protocol")
+
+
+def test_memory_that_clones_would_share_is_refused(sandbox: Sandbox) -> None:
+    source = OBJECTS + "\nimport json\npage = json.codecs.sys.modules['mmap'].mmap(-1, 4096)\n"
+    (verdict,) = sandbox.verify(source, {"procedures/good.py": GOOD})
+    assert verdict.kind == "exception" and "PermissionError" in verdict.report

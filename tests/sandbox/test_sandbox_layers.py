@@ -13,7 +13,7 @@ import pytest
 from knowledge_store.sandbox import LAYERS, Policy, Protection, Protections, Sandbox, Tier, probe
 from ocm.errors import SandboxError
 from ocm.types import Verdict
-from tests.sandbox.attacks import OBJECTS, REACH
+from tests.sandbox.hostile import OBJECTS, REACH
 
 CONTROL = "no_new_privs"
 """Seccomp and Landlock need it; by itself it stops nothing that is tried here."""

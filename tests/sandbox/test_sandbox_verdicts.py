@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from knowledge_store.sandbox import PRELOADED, Policy, Sandbox
 from knowledge_store.sandbox.verdicts import clean, judge
 from ocm.types import Verdict
-from tests.sandbox.attacks import ATTACKS, OBJECTS
+from tests.sandbox.hostile import OBJECTS
+from tests.sandbox.hostile.forging import ATTACKS
 
 POLICY = Policy(wall_seconds=10.0, cpu_seconds=1, memory_mb=64)
 USE = "from objects import Box\nBox(1)\n"
@@ -78,7 +80,7 @@ def test_long_reports_keep_the_message(sandbox: Sandbox) -> None:
 
 
 def test_equal_inputs_give_equal_verdicts_in_every_zygote(sandbox: Sandbox) -> None:
-    files = {name: attack.source for name, attack in ATTACKS.items() if attack.kinds != ("timeout",)}
+    files = {name: attack.source for name, attack in ATTACKS.items()}
     files |= {
         "order.py": USE + "print({c for c in 'some letters'}, {'a': 1}.keys())",
         "random.py": USE + "import random\nprint(random.random(), random.Random().random())\nrandom.seed()\n"
@@ -192,11 +194,29 @@ def test_any_bytes_from_a_child_give_a_bounded_verdict(report: bytes, status: in
     assert verdict.report == clean(verdict.report, POLICY.report_chars)
 
 
+WRONG = st.sampled_from([["ok"], {}, None, 1, "great", "ok", True])
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("kind", "report", "output"), WRONG)))
+def test_any_json_from_a_child_gives_a_verdict(body: dict[str, object]) -> None:
+    outcome = {"status": 0, "cause": "", "cpu": 0.1, "report": json.dumps(body)}
+    honest = body.get("kind") == "ok" and {type(body.get(name)) for name in ("report", "output")} == {str}
+    assert judge("a.py", outcome, POLICY).ok == honest
+
+
 @given(st.text(max_size=300))
 def test_clean_text_is_stable_and_printable(text: str) -> None:
     cleaned = clean(text, 100)
     assert clean(cleaned, 100) == cleaned
     assert all(letter in "\n\t" or ord(letter) >= 32 for letter in cleaned)
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [chr(code) for code in (0x1B, 0x9B, 0x202E, 0x200B, 0x2066, 0xFE0F, 0x3164, 0xAD, 0xE0041, 0xE0101)],
+)
+def test_what_steers_or_hides_is_made_visible(letter: str) -> None:
+    assert clean(f"a{letter}b", 9) == "a\N{REPLACEMENT CHARACTER}b"
 
 
 @pytest.mark.parametrize(
