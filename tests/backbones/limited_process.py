@@ -2,8 +2,8 @@
 
 ``wait LIMIT FACTOR``: for each line of standard input one more request waits, which is told with ``waits``,
 and its turn with ``turn`` and its number in the window. ``rush LIMIT FACTOR``: twice as many requests as the
-limit at once; each one's time is told. ``churn LIMIT FACTOR``: requests without end. The limit is of requests per
-minute, by a clock that is faster by the factor.
+limit at once; each one's time is told. ``churn LIMIT FACTOR``: requests without end. The limit is of requests
+per minute, by a clock that is faster by the factor.
 """
 
 from __future__ import annotations

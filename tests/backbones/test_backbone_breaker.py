@@ -216,6 +216,24 @@ async def test_it_also_ends_alone_where_replies_of_others_take_long() -> None:
     assert type(failing.result()[0]) is BackboneTransient
 
 
+async def test_after_an_outage_a_request_has_all_its_tries_again() -> None:
+    fails = [True] * 3 + [True] + [True] * 2  # all tries, a probe, and two more
+
+    def script(request: dict[str, Any]) -> Answer:
+        unlucky = request["messages"][-1]["content"] == "unlucky"
+        return Status(500) if unlucky and fails and fails.pop() else Text("fine")
+
+    async with LoopbackServer(script) as server:
+        backbone = hasty(server, [], max_attempts=3)
+        unlucky = replace(REQUEST, messages=(replace(REQUEST.messages[-1], content="unlucky"),))
+        first = asyncio.ensure_future(backbone.complete(unlucky))
+        while not backbone._breaker.holds_back:
+            await asyncio.sleep(0.001)
+        assert (await backbone.complete(REQUEST)).text == "fine"
+        assert (await first).attempts == 7
+        await backbone.close()
+
+
 async def test_a_spent_quota_pauses_and_nobody_asks_again() -> None:
     told: list[str] = []
     async with LoopbackServer(Script(Status(429, "pay", code="insufficient_quota"))) as server:

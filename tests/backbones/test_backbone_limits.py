@@ -46,6 +46,11 @@ async def entered(limits: RateLimiter, sizes: list[int]) -> list[tuple[float, in
         found.append((now(), size))
 
     await asyncio.gather(*[one(size) for size in sizes])
+    return found
+
+
+async def closed(limits: RateLimiter, sizes: list[int]) -> list[tuple[float, int]]:
+    found = await entered(limits, sizes)
     await limits.close()
     return found
 
@@ -53,7 +58,7 @@ async def entered(limits: RateLimiter, sizes: list[int]) -> list[tuple[float, in
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1, 5), st.integers(1, 100), st.lists(st.integers(0, 100), max_size=20))
 def test_no_window_holds_more_than_the_limits(requests: int, tokens: int, wanted: list[int]) -> None:
-    found = run(entered(limiter(requests, tokens), wanted))
+    found = run(closed(limiter(requests, tokens), wanted))
     assert [size for _, size in found] == wanted  # first come, first served
     for start, _ in found:
         window = [size for at, size in found if start <= at < start + WINDOW - 1e-6]
@@ -62,7 +67,7 @@ def test_no_window_holds_more_than_the_limits(requests: int, tokens: int, wanted
 
 
 def times(limits: RateLimiter, sizes: list[int]) -> list[float]:
-    return [at - 1000.0 for at, _ in run(entered(limits, sizes))]
+    return [at - 1000.0 for at, _ in run(closed(limits, sizes))]
 
 
 def test_a_burst_goes_at_once_and_the_next_one_waits() -> None:

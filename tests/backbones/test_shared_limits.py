@@ -134,6 +134,10 @@ def test_a_process_serves_the_queue_of_another_that_is_slow_to_look() -> None:
         assert quick.look() == [2]  # the first was granted too, and is still to be picked up
         clock.now += 3
         assert slow.look() == [1] and slow.sent[0].at == clock.now
+        clock.now += WINDOW - 3
+        assert quick.ask(1) is None
+        clock.now += 1  # what was picked up later counts for longer
+        assert quick.ask(1) is not None
 
 
 def test_a_turn_that_is_not_picked_up_for_a_window_is_waited_for_again() -> None:
