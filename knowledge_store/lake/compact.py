@@ -50,6 +50,7 @@ def _flat_tables(paths: ChainPaths, files: list[str]) -> Iterator[tuple[str, byt
         duckdb.connect() as connection,
     ):
         target = Path(aside) / "table.parquet"
+        _run(connection, paths, sql.QUIET)
         # once for all tables: most of the time goes into the files' footers
         _run(connection, paths, f"CREATE TEMP TABLE chain_rows AS SELECT * FROM {sql.parquet(files)}")
         for table in TABLES:

@@ -19,6 +19,10 @@ _ORDER = {
 }
 
 
+QUIET = "SET enable_progress_bar = false"
+"""DuckDB draws a bar on standard output, where results go, once a statement takes two seconds."""
+
+
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

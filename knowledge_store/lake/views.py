@@ -50,6 +50,7 @@ def connect(
     places = [place for name in names for place in chains(root, name)]
     files = [chain_files(place) for place in places]
     connection = duckdb.connect()
+    connection.execute(sql.QUIET)
     if memory_limit is not None:
         connection.execute(f"SET memory_limit = {sql.literal(memory_limit)}")
     _add_table(connection, "chains", chain_rows(root, places, files))

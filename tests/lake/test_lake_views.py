@@ -138,3 +138,11 @@ def test_a_torn_file_is_a_storage_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(StorageError, match=path.name):
         views.query(tmp_path, "SELECT count(action) FROM steps")
+
+
+def test_no_progress_bar_on_standard_output(tmp_path: Path) -> None:
+    """DuckDB drew one into the output of any query that took more than two seconds."""
+    (setting,) = views.query(
+        tmp_path, "SELECT value FROM duckdb_settings() WHERE name = 'enable_progress_bar'"
+    )["value"].to_pylist()
+    assert setting == "false"
