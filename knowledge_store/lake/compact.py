@@ -8,6 +8,8 @@ Episode files stay: they are the truth, and tables can be made again from them.
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,6 +22,9 @@ from knowledge_store.lake.files import CompactRecord, read_compact_record
 from knowledge_store.lake.paths import ChainPaths
 from knowledge_store.lake.schema import SCHEMA_VERSION, TABLES
 from ocm.errors import StorageError
+
+_ERRNO = re.compile(r'"errno":\s*"?(\d+)')
+"""Where DuckDB says what the operating system answered."""
 
 
 def compact(paths: ChainPaths) -> None:
@@ -56,14 +61,23 @@ def _flat_tables(paths: ChainPaths, files: list[str]) -> Iterator[tuple[str, byt
         for table in TABLES:
             query = sql.ordered(table, sql.from_episodes(table, "chain_rows"))
             copy = f"COPY ({query}) TO {sql.literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
-            _run(connection, paths, copy)
+            _write(connection, copy)
             yield table, target.read_bytes()
+
+
+def _write(connection: duckdb.DuckDBPyConnection, copy: str) -> None:
+    """Copy to a file; what the disk refuses is an ``OSError``, as it is elsewhere."""
+    try:
+        connection.execute(copy)
+    except duckdb.Error as error:
+        refused = _ERRNO.search(str(error))
+        if refused is None:
+            raise OSError(str(error)) from error
+        raise OSError(int(refused[1]), os.strerror(int(refused[1]))) from error
 
 
 def _run(connection: duckdb.DuckDBPyConnection, paths: ChainPaths, statement: str) -> None:
     try:
         connection.execute(statement)
     except duckdb.Error as error:
-        raise StorageError(
-            f"{paths.folder}: compaction failed: {error}; {commits.RESTORE}, or free disk space"
-        ) from error
+        raise StorageError(f"{paths.folder}: compaction failed: {error}; {commits.RESTORE}") from error

@@ -119,7 +119,7 @@ class Driver:
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"the driver does not end; see {self.logs}"
             known = below(self.process.pid) or known
-            time.sleep(0.2)
+            time.sleep(0.5)
         wait_until_gone(self.root, known)
         return self.process.returncode
 

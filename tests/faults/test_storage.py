@@ -84,7 +84,8 @@ def test_storage_fails_in_the_middle_and_is_mended(
         begin(mounts, folder)
     assert driver.wait() == 3, driver.said()
     ended = {chain["chain"]: chain for chain in driver.events()[-1]["chains"]}
-    assert str(compact) in ended[chains["ocm"]]["message"] and mend in ended[chains["ocm"]]["message"], ended
+    message = ended[chains["ocm"]]["message"]
+    assert message.startswith(f"storage: {compact}: ") and mend in message, message
     assert {ended[chains[name]]["status"] for name in ("react", "asi")} == {"complete"}, ended
     assert "ocm mlflow sync" in driver.said()
     for folder in (compact, *services):
