@@ -6,6 +6,7 @@ that Prefect believes finished must never run again.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import signal
@@ -13,6 +14,7 @@ import socket
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 from flows.watchdog import claimed, watched
@@ -83,12 +85,33 @@ def ray_session(secrets: Collection[str] = ()) -> Iterator[None]:
     with ExitStack() as stack:
         with without_secrets_around(secrets):
             dog = stack.enter_context(watched(mark)) if is_local() else None
-            with claimed(dog, mark):
+            with claimed(dog, mark), _apart():
                 _connect()
         try:
             yield
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """What Ray starts is in a process group of its own: a terminal that goes away, or a Prefect worker that
+    ends a flow run, signals this process's whole group, and the chains need Ray to end at a safe point.
+
+    Uses Ray's internals: it offers no way to say so.
+    """
+    services: Any = importlib.import_module("ray._private.services")
+    plain: Any = services.ConsolePopen
+
+    class Apart(plain):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **{"process_group": 0, **options})
+
+    services.ConsolePopen = Apart
+    try:
+        yield
+    finally:
+        services.ConsolePopen = plain
 
 
 def _connect() -> None:

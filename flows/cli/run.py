@@ -101,16 +101,21 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer, again
         async with open_runtime(expanded, listener, again=again) as runtime:
             listener.stage("waiting for the Prefect server")
             await asyncio.to_thread(server.wait_ready, told=listener.note)
+            from flows.prefect_leftovers import settle
             from flows.sweep import sweep_here
 
+            await settle(server)
             playing = asyncio.ensure_future(sweep_here(runtime))
             begun = asyncio.ensure_future(runtime.begun.wait())
             await asyncio.wait((playing, begun), return_when=asyncio.FIRST_COMPLETED)
             interrupts.playing(runtime, playing)
             try:
-                return await playing
+                outcome = await playing
             finally:
                 interrupts.closing()
+            if server.own is not None and server.own.restarts:
+                await settle(server, expanded, outcome)
+            return outcome
     finally:
         interrupts.closing()
 

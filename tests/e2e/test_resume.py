@@ -5,19 +5,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from ocm.identity import generator
 from tests.e2e.command import EPISODES, SMALL, Ended, digest, ocm, start, write_spec
+from tests.e2e.processes import wait_until_nothing_is_left
 
 pytestmark = pytest.mark.timeout(900)  # several whole runs each, on whatever machine
 
 KILLS = 2
-GONE_SECONDS = 15.0
 
 
 def kill_after(process: subprocess.Popen[str], episodes: int, delay: float) -> None:
@@ -31,31 +29,6 @@ def kill_after(process: subprocess.Popen[str], episodes: int, delay: float) -> N
     time.sleep(delay)
     process.kill()
     process.communicate()
-
-
-def wait_until_nothing_is_left(root: Path) -> None:
-    """Hosts, sandboxes, Ray and Prefect's server end with their driver."""
-    deadline = time.monotonic() + GONE_SECONDS
-    while left := [line for line in map(_command_line, _of_driver(root)) if line]:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.2)
-
-
-def _of_driver(root: Path) -> Iterator[psutil.Process]:
-    """Processes that inherited the driver's environment; a sandbox has none, and ends with its owner."""
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("OCM_TEST_ROOT") == str(root):
-                yield process
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
-
-
-def _command_line(process: psutil.Process) -> str:
-    try:
-        return " ".join(process.cmdline())
-    except psutil.NoSuchProcess:
-        return ""
 
 
 def test_killed_and_resumed(small_sweep: tuple[Path, Ended], tmp_path: Path) -> None:
