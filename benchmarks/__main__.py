@@ -12,6 +12,7 @@ ALL = {
     "verification": "verification against one fresh interpreter per procedure",
     "orchestration": "an episode beside the model: bare, with the stack, under Prefect",
     "knowledge": "signatures, merge, index, rules: cold against warm",
+    "commits": "commits around a chain's 10th, 100th and 1,000th episode, and a resume",
     "lake": "commits, and queries before and after compaction against bare DuckDB",
     "backbone": "the model client at 8, 32 and 128 chains against the ideal",
 }

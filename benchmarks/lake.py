@@ -69,12 +69,12 @@ def synthetic_key(number: int) -> ChainKey:
     )
 
 
-def synthetic_episode(key: ChainKey, index: int, memory: dict[str, str]) -> Episode:
-    """One episode of 30 steps that rewrites one memory file; ``memory`` is brought up to date."""
+def synthetic_episode(key: ChainKey, index: int, memory: dict[str, str], files: int = 20) -> Episode:
+    """One episode of 30 steps that rewrites one of so many memory files; ``memory`` is brought up to date."""
     chain = chain_id(key)
     draw = random.Random(f"{chain}/{index}")
     before = memory_hash(memory)
-    change = Change(f"procedures/p{index % 20}.py", f"from objects import Item\nNUMBER = {index}\n" * 20)
+    change = Change(f"procedures/p{index % files}.py", f"from objects import Item\nNUMBER = {index}\n" * 20)
     memory[change.path] = change.content or ""
     return Episode(
         sweep="bench",

@@ -102,17 +102,18 @@ async def measure(folder: Path, chains: int, episodes: int, server: PrefectServe
     timed: list[tuple[str, float, float]] = []
     expanded = expand(folder, "bare", chains, episodes)
     timed.append(("bare", *await clocked(lambda: bare(expanded))))
-    async with open_sweep(expand(folder, "stack", chains, episodes)) as runtime:
+    async with open_sweep(expand(folder, "stack", chains, episodes), again="the benchmark") as runtime:
         instant = with_instant(runtime)
         warm(runtime)
         timed.append(("stack", *await clocked(lambda: stack(instant))))
     await asyncio.to_thread(server.wait_ready)
-    async with open_sweep(expand(folder, "prefect", chains, episodes)) as runtime:
-        from flows.sweep import sweep
+    async with open_sweep(expand(folder, "prefect", chains, episodes), again="the benchmark") as runtime:
+        from flows.sweep import sweep_here
 
         warm(runtime)
-        with using(with_instant(runtime)):
-            timed.append(("prefect", *await clocked(lambda: sweep(runtime.plan.spec))))
+        shown = with_instant(runtime)
+        with using(shown):
+            timed.append(("prefect", *await clocked(lambda: sweep_here(shown))))
     count = chains * episodes
     floor = timed[0][1]
     return [Row(way, count, 1e3 * wall / count, 1e3 * cpu / count, wall / floor) for way, wall, cpu in timed]

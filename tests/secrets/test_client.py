@@ -125,7 +125,13 @@ def client(port: int, key: str, scheme: str = "http") -> OpenAIClient:
     spec = OpenAIBackbone(
         model="m", base_url=f"{scheme}://127.0.0.1:{port}/v1", max_attempts=2, patience_minutes=0
     )
-    return OpenAIClient(spec, {"OPENAI_API_KEY": key}, sleep=Sleeps())
+    return hasty(spec, key)
+
+
+def hasty(spec: OpenAIBackbone, key: str) -> OpenAIClient:
+    """A client that never waits."""
+    sleeps = Sleeps()
+    return OpenAIClient(spec, {"OPENAI_API_KEY": key}, sleep=sleeps, clock=sleeps.clock)
 
 
 async def asked(backbone: OpenAIClient) -> list[Reply | BackboneError]:
@@ -220,11 +226,10 @@ async def test_no_proxy_tells_its_password(
         for name in ("http_proxy", "https_proxy"):
             monkeypatch.setenv(name, f"http://ann:{password}@127.0.0.1:{port if answers else 9}")
         monkeypatch.setenv("no_proxy", "")
-        backbone = OpenAIClient(
-            OpenAIBackbone(model="m", base_url=f"{scheme}://far.invalid/v1", max_attempts=1),
-            {"OPENAI_API_KEY": key},
-            sleep=Sleeps(),
+        spec = OpenAIBackbone(
+            model="m", base_url=f"{scheme}://far.invalid/v1", max_attempts=1, patience_minutes=0
         )
+        backbone = hasty(spec, key)
         outcomes = await asked(backbone)
     assert any(isinstance(one, BackboneError) for one in outcomes)
     no_trace(key, outcomes, caplog)
