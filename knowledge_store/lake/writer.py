@@ -14,6 +14,7 @@ kept in memory, so the cost of a commit does not grow with the chain.
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -208,7 +209,8 @@ def _publish(paths: ChainPaths, commit: Commit, data: bytes) -> Commit:
         won = disk.place_once(place, encoded)
     except StorageError:
         if not place.exists():
-            parquet.unlink(missing_ok=True)
+            with suppress(OSError):  # a disk that refuses this too keeps a file that no record names
+                parquet.unlink(missing_ok=True)
         raise
     if not won:
         parquet.unlink(missing_ok=True)

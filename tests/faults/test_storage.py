@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,11 +94,11 @@ def test_storage_fails_in_the_middle_and_is_mended(
 
     driver.start()
     assert driver.wait() == 0, driver.said()
-    inside = mounts.seen(root)
+    outside = shutil.copytree(mounts.seen(root), tmp_path / "outside")
     assert answered_twice(server.asked()).total() == 0
-    check_lake(inside, digest, len(METHODS), EPISODES)
-    assert half_written(inside) == []
-    check_mlflow(inside, inside / ".mlflow" / "mlflow.db")
+    check_lake(outside, digest, len(METHODS), EPISODES)
+    assert half_written(outside) == []
+    check_mlflow(outside, outside / ".mlflow" / "mlflow.db")
 
 
 def test_no_room_for_the_manifest(mounts: PrivateMounts, tmp_path: Path) -> None:
