@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backbones.rate_headers import (
@@ -93,6 +93,7 @@ def test_what_is_left_counts_only_with_its_reset(part: str) -> None:
 names = st.sampled_from([*OPENAI, *ANTHROPIC])
 
 
+@settings(deadline=None)  # machines may be busy
 @given(st.dictionaries(names, st.text(max_size=12) | st.floats().map(str) | st.sampled_from(["0", "1s"])))
 def test_no_headers_raise_and_hints_are_sane(headers: Mapping[str, str]) -> None:
     found = rate_hints(headers, NOW)
