@@ -18,6 +18,8 @@ MALFORMED_EXCERPT = 200
 """Characters of an unusable reply that are recorded as the action of a malformed step."""
 MALFORMED_SAID = 2_000
 """Characters of an unusable reply that stay in the dialogue."""
+WHOLE_OBSERVATION = 50_000
+"""Characters shown of one observation: far more than an honest one has, far less than a context holds."""
 INNER_OBSERVATION = 300
 """Characters shown of what a program observed on its way."""
 
@@ -63,13 +65,15 @@ def dialogue(view: View, memory_text: str, reply_form: str = "") -> tuple[Messag
         reply=(reply_form or fill(SHARED, "act_reply")).strip(),
         memory=memory_text,
     )
-    goal = fill(SHARED, "act_goal", goal=view.observation.goal, observation=view.observation.text)
+    first = _cut(view.observation.text, WHOLE_OBSERVATION)
+    goal = fill(SHARED, "act_goal", goal=view.observation.goal, observation=first)
     return (Message("system", system.rstrip()), Message("user", goal), *view.transcript)
 
 
 def observed(observation: str, step: int, step_limit: int) -> Message:
     """The message that tells what the environment answered to the step of this 1-based index."""
-    text = fill(SHARED, "act_observation", step=step, step_limit=step_limit, observation=observation)
+    shown = _cut(observation, WHOLE_OBSERVATION)
+    text = fill(SHARED, "act_observation", step=step, step_limit=step_limit, observation=shown)
     return Message("user", text)
 
 
@@ -82,14 +86,14 @@ def program_report(taken: Sequence[Exchange], ending: str = "") -> str:
     """
     last = len(taken) - 1
     lines = [
-        f"> {one.action}\n{one.observation if number == last else _cut(one.observation)}"
+        f"> {one.action}\n{one.observation if number == last else _cut(one.observation, INNER_OBSERVATION)}"
         for number, one in enumerate(taken)
     ]
     return "\n".join([*lines, *([ending] if ending else [])])
 
 
-def _cut(observation: str) -> str:
-    return observation if len(observation) <= INNER_OBSERVATION else f"{observation[:INNER_OBSERVATION]}…"
+def _cut(observation: str, limit: int) -> str:
+    return observation if len(observation) <= limit else f"{observation[:limit]}…"
 
 
 def correction(reason: str) -> Message:

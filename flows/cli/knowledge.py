@@ -12,6 +12,7 @@ import click
 from flows.cli.options import find_chain, root_option, sweep_option
 from ocm.errors import SpecError
 from ocm.types import Delta, Files
+from ocm.visible import visible
 
 RECORDS = ("transitions/", "experience/")
 """Folders in which methods keep the episodes themselves; they would drown what was learned."""
@@ -46,7 +47,7 @@ def log(chain: str, root: Path, sweep: str | None) -> None:
         kept = kept.difference(one.path for one in update.delta if one.content is None)
         kept = kept.union(one.path for one in update.delta if one.content is not None)
         head = f"{episode.index:4} {mark} {update.outcome:<9} {episode.memory_after[:10]}"
-        click.echo(f"{head}  {': '.join(filter(None, (paths, update.reason)))}")
+        click.echo(visible(f"{head}  {': '.join(filter(None, (paths, update.reason)))}"))
 
 
 @knowledge.command("show")
@@ -87,16 +88,16 @@ def show_(
             kept = ", ".join(_gathered(sorted(memory)))
             method = read_key(place).method
             raise SpecError(f"signatures are OCM's: {method} keeps {kept}; leave --signatures out")
-        click.echo(level0(memory).text)
+        click.echo(visible(level0(memory).text))
     elif name is not None:
-        click.echo(_source(memory, name))
+        click.echo(_shown(_source(memory, name)))
     else:
         for path in _learned_first(memory):
             if _is_record(path) and not everything:
                 click.echo(f"{path}  {len(memory[path].encode()):,} bytes")
             else:
                 click.secho(f"=== {path}", fg="cyan")
-                click.echo(memory[path])
+                click.echo(_shown(memory[path]))
 
 
 @knowledge.command(context_settings={"ignore_unknown_options": True})  # -1 is no option
@@ -122,7 +123,12 @@ def diff(chain: str, before: int, after: int | None, everything: bool, root: Pat
         click.echo("Nothing changed.")
     for line in _diff(old, new, everything):
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-        click.secho(line, fg=colour)
+        click.secho(visible(line), fg=colour)
+
+
+def _shown(text: str) -> str:
+    """A file's text for a terminal; the ends of its lines are not told apart."""
+    return visible(text.replace("\r\n", "\n"))
 
 
 def _source(memory: Files, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flows.cli.options import find_chain, root_option, sweep_option
+from ocm.visible import visible
 
 if TYPE_CHECKING:
     from ocm.types import Episode, Inspection, MemoryUpdate, Step, Trajectory, Turn
@@ -32,7 +33,7 @@ def show(chain: str, episode: int, root: Path, sweep: str | None, calls: bool) -
     place = find_chain(root, chain, sweep)
     loaded = load_episode(root, place.sweep, place.chain, episode)
     for text, colour in _calls(loaded) if calls else _episode(loaded):
-        click.secho(text, fg=colour or None)
+        click.secho(visible(text), fg=colour or None)
 
 
 def _episode(episode: Episode) -> Iterator[Line]:

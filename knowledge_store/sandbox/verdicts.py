@@ -14,15 +14,11 @@ from typing import Any
 
 from knowledge_store.sandbox.policy import Policy
 from ocm.types import Verdict
+from ocm.visible import visible
 
 CHILD_KINDS = frozenset({"ok", "syntax", "exception", "timeout", "memory", "output", "unused_objects"})
 OUT_OF_MEMORY = 97
 LOST = 98
-UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e0fff]"
-)
-"""What steers a terminal, turns the direction of writing, or is there and not seen (tags, selectors)."""
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGSYS)
 
@@ -42,7 +38,7 @@ def judge(path: str, outcome: dict[str, Any], policy: Policy) -> Verdict:
 
 def clean(text: str, limit: int) -> str:
     """At most ``limit`` characters, none of which steers a terminal or hides; no addresses."""
-    return ADDRESS.sub("0x...", UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text))[:limit]
+    return ADDRESS.sub("0x...", visible(text))[:limit]
 
 
 def _decide(outcome: dict[str, Any], policy: Policy) -> tuple[str, str, str]:
