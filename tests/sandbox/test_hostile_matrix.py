@@ -184,6 +184,8 @@ def test_refused_without(user: str, layer: str) -> None:
 def test_what_a_degraded_sandbox_no_longer_stops(user: str) -> None:
     names = tuple(sorted(WITHOUT_WALLS))
     result = cell(user, ("seccomp",), names, degraded=True)
+    if result["missing"] != ["seccomp"]:
+        pytest.skip(f"this machine offers less than all other layers: {result['missing']}")
     assert passed(result, names) == WITHOUT_SECCOMP
     assert result["tier"] == "D" and result["changed"] == []
 
