@@ -5,6 +5,7 @@ Set before Prefect, MLflow or Ray are imported, since they read it then.
 
 from __future__ import annotations
 
+import logging
 import os
 
 QUIET = {
@@ -25,3 +26,5 @@ def quiet_services() -> None:
     """Apply :data:`QUIET` where the user has not decided otherwise."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    # A Prefect server that dies or is slow breaks a connection, which Prefect opens again.
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)
