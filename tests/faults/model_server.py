@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import cycle
 from pathlib import Path
@@ -120,8 +120,9 @@ class FaultServer(LoopbackServer):
                 await _client_gone(request)
             answer = _failing(fault) or await self._whole_answer(body, content, odd)
             response = await self._send(request, body, answer)
-            await response.prepare(request)
-            await response.write_eof()
+            with suppress(ConnectionError):  # the client has been killed or does not wait any more
+                await response.prepare(request)
+                await response.write_eof()
             transport = request.transport
             whole = isinstance(answer, Text) and transport is not None and not transport.is_closing()
             return response
