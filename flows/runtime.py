@@ -28,6 +28,7 @@ from flows.ray_session import ray_session
 from flows.sweep_record import holding_sweep, planned_chains, record_sweep
 from knowledge_store.lake.spending import Spending
 from knowledge_store.sandbox import Policy
+from ocm.errors import BackboneTransient
 from ocm.spec import OpenAIBackbone, SweepSpec, VerificationSpec, backbone_label, method_label
 from tasks.track import Tracker
 from tasks.verify import VerifierPool
@@ -152,12 +153,25 @@ async def open_sweep(plan: Plan, listener: Listener | None = None, *, again: str
 
 
 async def _backbones(spec: SweepSpec, stack: AsyncExitStack, listener: Listener) -> dict[str, Backbone]:
-    clients = {}
+    """The backbones' clients. One that does not answer yet hinders no other: its chains wait for it.
+
+    Raises:
+        BackboneTransient: none of them answers.
+        BackboneTerminal: a key is refused.
+    """
+    clients, silent = {}, []
     for entry in spec.backbones:
         client = backbones.create(entry, os.environ, Path(spec.storage.root), listener.note)
         stack.push_async_callback(client.close)
-        await backbones.preflight(client)
         clients[backbone_label(entry)] = client
+        try:
+            await backbones.preflight(client)
+        except BackboneTransient as error:
+            silent.append(error)
+    if len(silent) == len(clients):
+        raise silent[0]
+    for silence in silent:
+        listener.note(f"{silence}; its chains wait, the others play")
     return clients
 
 

@@ -44,6 +44,16 @@ patience_minutes = 0
 max_attempts = 2
 """
 
+ABSENT = """
+[[backbones]]
+name = "absent"
+model = "loopback"
+base_url = "http://127.0.0.1:9/v1"
+api_key_env = ""
+patience_minutes = 0
+max_attempts = 1
+"""
+
 
 def statuses(ended: Ended) -> dict[str, str]:
     """Backbone -> how its chain ended."""
@@ -69,10 +79,14 @@ def test_paused_and_gone_on_with(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     with serve_in_thread(stand_in) as works, serve_in_thread(failing) as fails:
         urls = {"works": works.base_url, "fails": fails.base_url}
-        spec = write_spec(tmp_path, SPEC.format(calls=1, **urls))
+        spec = write_spec(tmp_path, SPEC.format(calls=1, **urls) + ABSENT)
         first = ocm("run", spec, "--root", root, "--output", "json")
         assert first.code == 3, first.err
-        assert statuses(first) == {"works": "paused: budget", "fails": "paused: backbone"}
+        assert statuses(first) == {
+            "works": "paused: budget",
+            "fails": "paused: backbone",
+            "absent": "paused: backbone",
+        }
         messages = {one["chain"].split("-")[2]: one["message"] for one in first.events[-1]["chains"]}
         assert "budget.chain.calls = 1 is spent" in messages["works"]
         assert "503" in messages["fails"] and "the same command goes on" in messages["fails"]
@@ -82,6 +96,7 @@ def test_paused_and_gone_on_with(tmp_path: Path) -> None:
         assert {one["chain"].split("-")[2]: one["state"] for one in standing} == {
             "works": "paused: budget",
             "fails": "not begun",
+            "absent": "not begun",
         }
 
         up[0] = True
