@@ -131,9 +131,12 @@ def _connect() -> None:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # what Ray raises when its node is not up within 30 s is of no other kind
         where = f"the Ray cluster at {address}" if address else "a local Ray cluster"
-        own = "HOME and TMPDIR must name folders that can be written; Ray's logs are under /tmp/ray"
+        own = (
+            "give the same command again if this machine was busy; HOME and TMPDIR must name folders "
+            "that can be written; Ray's logs are under /tmp/ray"
+        )
         mend = "check RAY_ADDRESS, or unset it" if address else own
         raise OrchestrationError(f"cannot start {where}: {error}; {mend}") from error
     for number, handler in before.items():

@@ -86,6 +86,16 @@ class Driver:
                 start_new_session=True,
             )
 
+    def start_and_play(self, tries: int = 5) -> None:
+        """Start it, again where the machine was too busy for Ray; returns once it plays or has ended."""
+        for _ in range(tries):
+            self.start()
+            while self.is_running() and not self.plays():
+                time.sleep(0.2)
+            if self.plays() or "timed out during startup" not in self.said():
+                return
+            wait_until_gone(self.root, [])
+
     @property
     def pid(self) -> int:
         assert self.process is not None

@@ -65,7 +65,7 @@ def test_storage_fails_in_the_middle_and_is_mended(
 
     # Parquet files, commit records and journals, each in another chain
     begin(mounts, points["asi"])  # later it would be given back the room of each journal that is removed
-    driver.start()
+    driver.start_and_play()
     played(driver, {chains["ocm"], chains["react"]})
     for name in ("ocm", "react"):
         begin(mounts, points[name])
@@ -79,7 +79,7 @@ def test_storage_fails_in_the_middle_and_is_mended(
 
     # MLflow's database, Prefect's database and compaction
     begin(mounts, compact)
-    driver.start()
+    driver.start_and_play()
     played(driver, set(chains.values()))
     for folder in services:
         begin(mounts, folder)
@@ -92,7 +92,7 @@ def test_storage_fails_in_the_middle_and_is_mended(
     for folder in (compact, *services):
         end(mounts, folder)
 
-    driver.start()
+    driver.start_and_play()
     assert driver.wait() == 0, driver.said()
     outside = shutil.copytree(mounts.seen(root), tmp_path / "outside")
     assert answered_twice(server.asked()).total() == 0

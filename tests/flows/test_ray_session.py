@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 from flows import watchdog
-from flows.ray_session import _ENVIRONMENT, check_answers
+from flows.ray_session import _ENVIRONMENT, _connect, check_answers
+from ocm.errors import OrchestrationError
 
 
 def test_exit_codes_of_other_children_can_still_be_read(ray_session: None) -> None:
@@ -30,6 +31,19 @@ def test_a_dead_cluster_is_told_at_once(address: str) -> None:
     with pytest.raises((OSError, ValueError)):
         check_answers(address)
     check_answers("auto")
+
+
+def test_a_machine_too_busy_for_ray_is_told_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray raises a bare Exception when its node is not up in time."""
+    import ray
+
+    def too_busy(**settings: object) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", too_busy)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(OrchestrationError, match=r"timed out during startup.*give the same command again"):
+        _connect()
 
 
 def test_a_request_to_end_is_still_ours(ray_session: None) -> None:
