@@ -39,13 +39,15 @@ class Interrupts:
         take_signals(self._hear)
 
     def starting(self) -> None:
-        """From here on, the first cancels the current task; Ray's start ends only after it."""
+        """From here on, the first cancels the current task, which ends when the service that it is starting
+        answers; the second does not wait. Nothing is raised in between: in the middle of an import, that leaves
+        a lock behind on which other threads hang."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
         def act(_: signal.Signals) -> None:
             if self._heard > 1:
-                raise KeyboardInterrupt
+                os._exit(AT_ONCE)
             loop.call_soon_threadsafe(task.cancel)
 
         self._act = act
