@@ -23,7 +23,7 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
 
-# Every fault at length: 235 kills, full disks, jumping clocks, hostile code. About half an hour.
+# Every fault at length: 235 kills, full disks, jumping clocks, hostile code.
 faults: $(INSTALLED)
 	$(BIN)/python -m pytest -m faults -s
 
