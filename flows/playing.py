@@ -140,14 +140,19 @@ def _commit(lease: Lease, writer: ChainWriter, episode: Episode) -> None:
 
 
 async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:
-    """From the lake: tell MLflow what it missed, and see when knowledge was last used."""
+    """From the lake: tell MLflow what it missed, and see when knowledge was last used.
+
+    One episode at a time: a long chain's trajectories are more than a driver should hold.
+    """
     await runtime.tracker.chain(ChainRun(chain.id, chain.key, len(chain.tasks)))
     last_used: dict[str, int] = {}
     sweep = runtime.plan.spec.name
-    earlier = await asyncio.to_thread(lambda: list(played(runtime.root, sweep, chain.id)) if done else [])
-    for episode, memory in earlier:
+    earlier = played(runtime.root, sweep, chain.id) if done else iter(())
+    while (one := await asyncio.to_thread(next, earlier, None)) is not None:
+        episode, memory = one
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)
+        await runtime.tracker.settle()
     return last_used
 
 

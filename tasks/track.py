@@ -124,6 +124,10 @@ class Tracker:
         what = f"episode {episode.index} of {episode.chain}"
         self._worker.submit(self._guard, what, lambda: self._tell(episode, memory_after), None)
 
+    async def settle(self) -> None:
+        """Wait until everything that was handed over has been told, or has failed."""
+        await self._on_worker(lambda: None)
+
     async def finish_chain(self, chain: str, status: str, memory: Files) -> None:
         """End a chain's run in one of :data:`STATUSES`; ``memory`` becomes artifacts."""
         await self._guarded(f"end of {chain}", lambda: self._finish_chain(chain, status, memory), None)
