@@ -70,6 +70,7 @@ class RunStore:
         from mlflow.exceptions import MlflowException
 
         logging.getLogger("alembic").setLevel(logging.WARNING)
+        logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # else a traceback per failure
         try:
             with ExitStack() as stack:
                 if database := _sqlite_file(self.uri):  # two processes must not migrate it at once
@@ -89,8 +90,12 @@ class RunStore:
             ) from None  # the cause may name the address with its password
 
     def first_line(self, error: Exception) -> str:
-        """What an error says at first, without the secrets of this process's environment."""
-        line = (str(error) or type(error).__name__).splitlines()[0]
+        """What an error says at first, without the secrets of this process's environment.
+
+        SQLAlchemy may begin with a remark in brackets on when it was raised.
+        """
+        lines = (str(error) or type(error).__name__).splitlines()
+        line = next((one for one in lines if not one.startswith("(raised as a result")), lines[0])
         return Redaction([*secrets_in(os.environ), password_in(self.uri) or ""]).text(line)
 
     def _find_experiment(self) -> str:

@@ -392,3 +392,10 @@ def test_importing_and_opening_is_quiet_and_late(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, *where], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not (Path.cwd() / "mlruns").exists()
+
+
+def test_the_remark_that_sqlalchemy_begins_with_does_not_hide_the_error(tmp_path: Path) -> None:
+    store = RunStore(f"sqlite:///{tmp_path / 'm.db'}", "ocm", tmp_path)
+    said = "(raised as a result of Query-invoked autoflush; consider)\n(OperationalError) disk is full"
+    assert store.first_line(RuntimeError(said)) == "(OperationalError) disk is full"
+    assert store.first_line(RuntimeError()) == "RuntimeError"
