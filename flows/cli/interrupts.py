@@ -40,8 +40,11 @@ class Interrupts:
 
     def starting(self) -> None:
         """From here on, the first cancels the current task, which ends when the service that it is starting
-        answers; the second does not wait. Nothing is raised in between: in the middle of an import, that leaves
-        a lock behind on which other threads hang."""
+        answers; the second does not wait.
+
+        Nothing is raised in between: in the middle of an import, that leaves a lock behind on which other
+        threads hang.
+        """
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 
