@@ -183,33 +183,42 @@ def discard_journals(paths: ChainPaths, below: int) -> None:
                 path.unlink()
 
 
+def replies_in(path: Path) -> int:
+    """Number of replies that a journal would answer; 0 where there is none, or no longer.
+
+    Raises:
+        StorageError: it cannot be read.
+    """
+    with disk.storage_errors(path):
+        try:
+            return len(read(path.read_bytes()).replies)
+        except FileNotFoundError:  # its episode was committed just now
+            return 0
+
+
 def read(data: bytes) -> Content:
     """What a journal's bytes say; the first line that is not whole ends it.
 
     A torn last line is a reply that was never used; after a damaged line nothing can be replayed.
     """
     *lines, torn = data.rstrip(b"\0").split(b"\n")
-    replies: list[Recorded] = []
-    replay = Replay()
-    for position, line in enumerate(lines):
-        entry = _entry(line)
-        if entry is None:
-            later = [one for one in map(_entry, lines[position + 1 :]) if isinstance(one, Recorded)]
-            return Content(tuple(replies), _dropped(_lost(replay), "damaged", later), whole=False)
-        if isinstance(entry, Recorded):
-            replies.append(entry)
-        elif entry is _RESUMED:
-            replay = replace(replay, resumes=replay.resumes + 1)
-        else:
-            replay = replace(entry, resumes=replay.resumes)
-    if torn:
-        replay = _dropped(_lost(replay), "torn", ())
-    return Content(tuple(replies), replay, whole=not torn)
+    entries = [_entry(line) for line in lines]
+    lost = entries.count(None)
+    end = entries.index(None) if lost else len(entries)
+    usable = tuple(one for one in entries[:end] if isinstance(one, Recorded))
+    later = [one for one in entries[end:] if isinstance(one, Recorded)]
+    replay = _counted(entries)
+    if lost or torn:
+        replay = replace(replay, dropped=replay.dropped + lost + bool(torn))  # of these nothing is known
+        replay = _dropped(replay, "damaged" if lost else "torn", later)
+    return Content(usable, replay, whole=not (lost or torn))
 
 
-def _lost(replay: Replay) -> Replay:
-    """One reply more of which nothing is known."""
-    return replace(replay, dropped=replay.dropped + 1)
+def _counted(entries: Sequence[Recorded | Replay | None]) -> Replay:
+    """What was counted so far, also behind a damaged line: what was dropped before has been paid for."""
+    resumes = sum(one is _RESUMED for one in entries)
+    dropped = [one for one in entries if isinstance(one, Replay) and one is not _RESUMED]
+    return replace(dropped[-1] if dropped else Replay(), resumes=resumes)
 
 
 def _dropped(replay: Replay, reason: str, replies: Sequence[Recorded]) -> Replay:
@@ -250,13 +259,13 @@ def _entry(line: bytes) -> Recorded | Replay | None:
     checksum, _, body = line.partition(b" ")
     if checksum != b"%08x" % zlib.crc32(body):
         return None
-    fields = json.loads(body)
-    kind = fields.pop("kind", "")
-    if kind == "resumed":
-        return _RESUMED
     try:
+        fields = json.loads(body)
+        kind = fields.pop("kind", "")
+        if kind == "resumed":
+            return _RESUMED
         return Replay(**fields) if kind == "dropped" else _recorded(**fields)
-    except TypeError:
+    except (AttributeError, TypeError, ValueError):
         return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_store.lake.journal import RESERVED, Journal, discard_journals, read
+from knowledge_store.lake.journal import RESERVED, Journal, discard_journals, read, replies_in
 from knowledge_store.lake.paths import ChainPaths
 from ocm.errors import StorageError
 from ocm.types import Message, Replay, Reply, Request, Usage
@@ -181,3 +182,38 @@ def test_journals_of_committed_episodes_are_removed(tmp_path: Path) -> None:
         recorded(paths.journal(index)).close()
     discard_journals(paths, 5)
     assert [path.name for path in paths.journals.iterdir()] == ["00005.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"7", b'{"kind":"later"}', b'{"call":0,"request":"","first":"","reply":[]}']
+)
+def test_a_line_of_another_program_is_damage_and_no_crash(tmp_path: Path, body: bytes) -> None:
+    path = tmp_path / "j"
+    recorded(path, 2).close()
+    first, second = path.read_bytes().rstrip(b"\0").splitlines(keepends=True)
+    path.write_bytes(first + b"%08x %s\n" % (zlib.crc32(body), body) + second)
+    assert replies_in(path) == 1
+    journal = Journal(path)
+    assert taken(journal, REQUESTS) == ["one"]
+    assert (journal.replay.ended, journal.replay.dropped, journal.replay.dropped_cost) == ("damaged", 2, 0.5)
+
+
+def test_what_was_dropped_before_is_counted_also_behind_damage(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    journal = recorded(path, 3)
+    assert taken(journal, [request(0), request(1), request(2, "another")]) == ["one", "zwei\n"]
+    journal.begin()
+    journal.close()
+    assert journal.replay.dropped == 1
+    lines = path.read_bytes().rstrip(b"\0").splitlines(keepends=True)
+    path.write_bytes(b"".join([b"?" + lines[0], b"?" + lines[1], *lines[2:]]))
+    replay = read(path.read_bytes()).replay
+    assert replay == Replay(resumes=1, ended="damaged", dropped=3, dropped_tokens=12, dropped_cost=0.5)
+
+
+def test_a_journal_that_is_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "j").mkdir()
+    for look in (Journal, replies_in):
+        with pytest.raises(StorageError, match="j: Is a directory"):
+            look(tmp_path / "j")
+    assert replies_in(tmp_path / "none") == 0
