@@ -112,7 +112,10 @@ class _Presence:
         self._ended.set()
         self._thread.join()
         os.close(self._descriptor)
-        self._path.unlink(missing_ok=True)
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:  # the next holder removes it, since this process is dead by then
+            log.warning("%s could not be removed: %s", self._path, error.strerror)
 
     def _beat(self) -> None:
         count = 0
@@ -133,7 +136,11 @@ _PRESENT: dict[Path, _Presence] = {}
 
 
 def is_alive(root: Path, holder: Holder, tell: Callable[[str], None] = lambda _: None) -> bool:
-    """Whether a holder lives. Waits up to :data:`SILENCE` seconds where only its count can tell."""
+    """Whether a holder lives. Waits up to :data:`SILENCE` seconds where only its count can tell.
+
+    Raises:
+        StorageError: its count cannot be read.
+    """
     path = holders_folder(root) / f"{holder.id}.json"
     if holder.machine == machine():
         return process_start(holder.pid) == holder.started
@@ -196,11 +203,16 @@ def _user() -> str:
 
 
 def _count(path: Path) -> bytes | None:
-    """The file's bytes, opened anew: what a network file system shows for sure."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+    """The file's bytes, opened anew: what a network file system shows for sure. None when it is gone.
+
+    Raises:
+        StorageError: it cannot be read, so nobody can tell whether its holder lives.
+    """
+    with disk.storage_errors(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
 
 
 def _forget_the_dead(folder: Path) -> None:
@@ -209,14 +221,14 @@ def _forget_the_dead(folder: Path) -> None:
     for path in folder.glob("*.json"):
         holder = _read(path)
         if holder and holder.machine == here and process_start(holder.pid) != holder.started:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # gone, or another user's: it is in nobody's way
                 path.unlink()
 
 
 def _read(path: Path) -> Holder | None:
-    """None for a file that its owner has just begun to write, or removed."""
+    """None for a file that its owner has just begun to write or removed, or that cannot be read."""
     try:
         line = path.read_bytes().split(b"\n")[0]
         return _HOLDER.validate_python(json.loads(line))
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return None

@@ -133,6 +133,9 @@ def _take(root: Path, folder: Path, what: str, me: Holder, tell: Tell, wait: boo
         path = folder / f"lease-{number:05d}.json"
         lease = Lease(path, me, time.time())
         if disk.place_once(path, _bytes(lease)):
+            if _numbers(folder)[-1] > number:  # this number was taken and removed since the look above
+                path.unlink(missing_ok=True)
+                continue
             for old in _numbers(folder):
                 if old < number:
                     (folder / f"lease-{old:05d}.json").unlink(missing_ok=True)
@@ -171,9 +174,13 @@ def _number(path: Path) -> int:
 
 def _read(folder: Path, number: int) -> Lease | None:
     path = folder / f"lease-{number:05d}.json"
-    if not path.exists():  # taken over just now
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:  # taken over just now
         return latest(folder)
-    fields = disk.decode(_FIELDS, path, disk.parse_json(path, disk.read_bytes(path, _MEND), _MEND), _MEND)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}; {_MEND}", path=str(path)) from error
+    fields = disk.decode(_FIELDS, path, disk.parse_json(path, data, _MEND), _MEND)
     return Lease(path, fields.holder, fields.taken_at, fields.given_back)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_store.lake import holders
+from knowledge_store.lake import holders, lease
 from knowledge_store.lake.holders import holders_folder, present, process_start
 from knowledge_store.lake.lease import held_by, holding, latest
 from ocm.errors import LeaseError, StorageError
@@ -198,3 +199,48 @@ def test_a_process_number_that_is_used_again_is_another_process() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     assert process_start(gone.pid) is None
+
+
+def test_who_looked_before_two_others_came_and_went_does_not_hold_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sweep"
+    with holding(tmp_path, folder, "this sweep"):
+        pass
+    looked = [latest(folder)]  # number 1, given back
+    for _ in range(2):  # number 2 comes and is removed by number 3
+        with holding(tmp_path, folder, "this sweep"):
+            pass
+    monkeypatch.setattr(lease, "latest", lambda at: looked.pop() if looked else latest(at))
+    with holding(tmp_path, folder, "this sweep") as held:
+        assert held.path.name == "lease-00004.json"
+        held.check()
+    assert numbers(folder) == ["lease-00004.json"]
+
+
+def test_what_cannot_be_removed_or_read_in_the_folder_of_holders_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = another(tmp_path)
+    process.kill()
+    process.wait()
+    (holders_folder(tmp_path) / "folder.json").mkdir()
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.parent == holders_folder(tmp_path):
+            raise OSError(errno.EROFS, "Read-only file system")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with holding(tmp_path, tmp_path / "sweep", "this sweep") as held:
+        held.check()
+    assert "could not be removed: Read-only file system" in caplog.text
+
+
+def test_a_count_that_cannot_be_read_is_an_error_with_a_mend(tmp_path: Path) -> None:
+    count = elsewhere(tmp_path)
+    count.unlink()
+    count.mkdir()
+    with pytest.raises(StorageError, match="Is a directory"):
+        held_by(tmp_path, tmp_path / "sweep")
