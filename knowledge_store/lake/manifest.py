@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from knowledge_store.lake import disk, root
 from knowledge_store.lake.paths import manifest_file
 from knowledge_store.lake.schema import SCHEMA_VERSION
+from ocm.errors import StorageError
 from ocm.identity import canonical_json, sha256
 from ocm.types import ChainKey
 
@@ -67,18 +68,26 @@ def write_manifest(
     """Write a sweep's manifest; the time of its first run is kept.
 
     Raises:
-        StorageError: the lake is of another schema, damaged or not writable.
+        StorageError: the lake is of another schema or not writable.
     """
     root.open_for_writing(root_folder)
     path = manifest_file(root_folder, sweep)
     disk.make_folder(path.parent)
     now = time.time()
-    created = read_manifest(root_folder, sweep).created_at if path.exists() else now
+    created = _first_run(root_folder, sweep) or now
     manifest = Manifest(
         sweep, spec, sha256(canonical_json(spec)), tuple(chains), dict(versions), created, updated_at=now
     )
     disk.place(path, disk.json_bytes({"schema": SCHEMA_VERSION, **asdict(manifest)}))
     return manifest
+
+
+def _first_run(root_folder: Path, sweep: str) -> float | None:
+    """When the sweep was first run; None where that is not known."""
+    try:
+        return read_manifest(root_folder, sweep).created_at
+    except StorageError:  # missing or damaged: to be written anew is the mend that its message names
+        return None
 
 
 def read_manifest(root_folder: Path, sweep: str) -> Manifest:

@@ -105,3 +105,9 @@ def test_reading_an_episode_starts_no_thread_that_could_abort_the_exit(paths: Ch
     command = [sys.executable, "-c", code, str(paths.root), CHAIN]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert run.stdout.strip() == "0"
+
+
+def test_a_damaged_manifest_is_written_anew_as_its_message_says(paths: ChainPaths) -> None:
+    manifest_file(paths.root, "demo").write_text("{")
+    write_manifest(paths.root, "demo", {"name": "demo"}, [PlannedChain(CHAIN, KEY, 2)], {})
+    assert read_manifest(paths.root, "demo").chains == (PlannedChain(CHAIN, KEY, 2),)
