@@ -66,6 +66,8 @@ async def play_chain(
     async with runtime.slots:
         status, message = ChainStatus.COMPLETE, ""
         try:
+            if runtime.stop.is_set() and committed(runtime, chain) < len(chain.tasks):
+                raise Stopped  # it had waited for a slot: reading a long chain first takes minutes
             async with _leased(runtime, chain) as lease:
                 await _play(runtime, chain, lease, run_episode, run_stage)
         except Stopped:
@@ -76,11 +78,12 @@ async def play_chain(
             status, message = ChainStatus.BACKBONE_DOWN, error.message
         except OcmError as error:
             status, message = ChainStatus.FAILED, f"{error.boundary}: {error}"
-        done = committed(runtime, chain)
+        done, memory = 0, dict[str, str]()
         try:
+            done = committed(runtime, chain)
             memory = await _memory(runtime, chain, done)
         except StorageError as error:
-            status, message, memory = ChainStatus.FAILED, message or f"{error.boundary}: {error}", {}
+            status, message = ChainStatus.FAILED, message or f"{error.boundary}: {error}"
         await runtime.tracker.finish_chain(chain.id, str(status), memory)
         runtime.listener.chain_ended(chain, str(status), message)
         return ChainOutcome(chain.id, status, done, len(chain.tasks), message)
@@ -181,7 +184,7 @@ def committed(runtime: Runtime, chain: ChainPlan) -> int:
     return len(ChainPaths(runtime.root, runtime.plan.spec.name, chain.id).commit_indices())
 
 
-async def _memory(runtime: Runtime, chain: ChainPlan, done: int) -> Files:
+async def _memory(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, str]:
     if not done:
         return {}
     sweep = runtime.plan.spec.name

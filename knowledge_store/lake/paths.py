@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from knowledge_store.lake.disk import storage_errors
 from ocm.errors import StorageError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -88,10 +89,15 @@ class ChainPaths:
         return self.journals / f"{index:05d}.jsonl"
 
     def commit_indices(self) -> list[int]:
-        """Indices of all commit records, in order; empty for a chain that has not begun."""
-        if not self.commits.is_dir():
-            return []
-        found = (_COMMIT.fullmatch(path.name) for path in self.commits.iterdir())
+        """Indices of all commit records, in order; empty for a chain that has not begun.
+
+        Raises:
+            StorageError: their folder cannot be read.
+        """
+        with storage_errors(self.commits):
+            if not self.commits.is_dir():
+                return []
+            found = [_COMMIT.fullmatch(path.name) for path in self.commits.iterdir()]
         return sorted(int(match[1]) for match in found if match)
 
 
