@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
+from pathlib import Path
 
+from knowledge_store.lake.paths import chains
 from knowledge_store.lake.spending import Spending, Spent
 from ocm.spec import Budget, BudgetSpec
 
@@ -40,6 +43,12 @@ class Purse:
         )
         if reason:
             raise OutOfBudget(reason)
+
+
+def sweep_spending(root: Path, sweep: str, planned: Iterable[str]) -> Spending:
+    """What the sweep's chains have spent: the planned ones, and those that an earlier form of its spec
+    planned. An edit of the spec gives no money back."""
+    return Spending(root, sweep, dict.fromkeys([*planned, *(one.chain for one in chains(root, sweep))]))
 
 
 def spent_up(where: str, budget: Budget, spent: Spent) -> str:

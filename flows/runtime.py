@@ -20,13 +20,12 @@ from backbones import registry as backbones
 from backbones.protocol import Backbone
 from envs import registry as environments
 from envs.pool import HostPool
-from flows.budgets import Purse
+from flows.budgets import Purse, sweep_spending
 from flows.hosting import host_pool
 from flows.planning import Plan
 from flows.progress import Listener, Silent
 from flows.ray_session import ray_session
 from flows.sweep_record import holding_sweep, planned_chains, record_sweep
-from knowledge_store.lake.spending import Spending
 from knowledge_store.sandbox import Policy
 from ocm.errors import BackboneTransient
 from ocm.spec import OpenAIBackbone, SweepSpec, VerificationSpec, backbone_label, method_label
@@ -131,7 +130,9 @@ async def open_runtime(
             slots=asyncio.Semaphore(spec.run.chains or len(plan.chains)),
             provenance=provenance(tier),
             again=again,
-            purse=Purse(spec.budget, Spending(Path(spec.storage.root), spec.name, planned_chains(plan))),
+            purse=Purse(
+                spec.budget, sweep_spending(Path(spec.storage.root), spec.name, planned_chains(plan))
+            ),
         )
         with using(runtime):
             yield runtime

@@ -62,15 +62,15 @@ def standings(root: Path, sweep: str) -> list[ChainStanding]:
     Raises:
         StorageError: the lake is of another schema, or a record is damaged.
     """
+    from flows.budgets import sweep_spending
     from flows.spec_file import parse_spec
     from knowledge_store.lake.holders import is_alive
     from knowledge_store.lake.manifest import read_manifest
     from knowledge_store.lake.paths import manifest_file
-    from knowledge_store.lake.spending import Spending
 
     manifest = read_manifest(root, sweep)
     budgets = parse_spec(dict(manifest.spec), str(manifest_file(root, sweep))).budget
-    spending = Spending(root, sweep, [one.chain for one in manifest.chains])
+    spending = sweep_spending(root, sweep, [one.chain for one in manifest.chains])
     spending.refresh()
     alive = cache(partial(is_alive, root))  # asking for one on another machine may take a minute
     return [_standing(root, manifest, one, spending, budgets, alive) for one in manifest.chains]
@@ -85,14 +85,13 @@ def _standing(
     alive: Callable[[Holder], bool],
 ) -> ChainStanding:
     from flows.budgets import spent_up
-    from knowledge_store.lake.journal import read
+    from knowledge_store.lake.journal import replies_in
     from knowledge_store.lake.lease import latest
     from knowledge_store.lake.paths import ChainPaths
 
     paths = ChainPaths(root, manifest.sweep, planned.chain)
     done = len(paths.commit_indices())
-    journal = paths.journal(done)
-    replies = len(read(journal.read_bytes()).replies) if journal.exists() else 0
+    replies = replies_in(paths.journal(done))
     lease = latest(paths.folder)
     holder = lease.holder if lease and not lease.given_back and alive(lease.holder) else None
     spent = spending.of_chain(planned.chain)

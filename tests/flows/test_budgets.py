@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from flows.budgets import OutOfBudget, Purse, spent_up
+from flows.budgets import OutOfBudget, Purse, spent_up, sweep_spending
 from flows.planning import plan
 from flows.spec_file import parse_spec
 from knowledge_store.lake.spending import Spending, Spent
+from knowledge_store.lake.writer import ChainWriter
 from ocm.errors import SpecError
 from ocm.spec import Budget, BudgetSpec
+from tests.lake.fake import fake_chain
 
 
 @pytest.mark.parametrize(
@@ -62,7 +66,7 @@ def test_each_chain_and_all_together(tmp_path: Path) -> None:
         Purse(BudgetSpec(sweep=Budget(calls=11)), told).check("a")
 
 
-def spec(backbone: dict[str, object], budget: dict[str, object]) -> dict[str, object]:
+def spec(backbone: Mapping[str, object], budget: Mapping[str, object]) -> dict[str, object]:
     world = {"name": "plancraft", "limit": 1}
     given: dict[str, object] = {"name": "s", "methods": ["react"], "environments": [world]}
     return given | {"backbones": [backbone], "budget": budget, "seeds": [0]}
@@ -95,3 +99,15 @@ def test_a_budget_changes_no_chain() -> None:
 def test_nonsense_is_refused(value: object) -> None:
     with pytest.raises(SpecError, match=r"problem"):
         parse_spec(spec({"kind": "scripted"}, {"sweep": {"usd": value}}), "spec")
+
+
+def test_what_an_earlier_form_of_the_spec_has_spent_counts(tmp_path: Path) -> None:
+    key = plan(parse_spec(spec({"kind": "scripted"}, {}), "s"), {}).chains[0].key
+    commits = []
+    for seed in (0, 1):
+        first = next(fake_chain(replace(key, seed=seed), 1, steps=3))
+        commits.append(ChainWriter(tmp_path, first.sweep, first.chain, first.key).commit(first))
+    spending = sweep_spending(tmp_path, first.sweep, [first.chain])
+    spending.refresh()
+    assert spending.of_sweep().calls == sum(one.calls for one in commits)
+    assert spending.of_chain(first.chain).calls == commits[1].calls > 0
