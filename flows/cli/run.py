@@ -107,7 +107,12 @@ async def _play(expanded: Plan, listener: Listener, server: PrefectServer, again
             await settle(server)
             playing = asyncio.ensure_future(sweep_here(runtime))
             begun = asyncio.ensure_future(runtime.begun.wait())
-            await asyncio.wait((playing, begun), return_when=asyncio.FIRST_COMPLETED)
+            try:
+                await asyncio.wait((playing, begun), return_when=asyncio.FIRST_COMPLETED)
+            except asyncio.CancelledError:  # as the flow began: no chain may outlive the services
+                playing.cancel()
+                await asyncio.wait((playing,))
+                raise
             interrupts.playing(runtime, playing)
             try:
                 outcome = await playing
