@@ -86,7 +86,9 @@ def _field(loc: Sequence[str | int]) -> str:
 
 
 def _found(entry: dict[str, Any]) -> str:
-    if entry["type"] in ("missing", "value_error") or _SECRET.search(str(entry["loc"][-1])):
+    name = str(entry["loc"][-1]) if entry["loc"] else ""
+    counted = "tokens" in name and isinstance(entry["input"], int | float)  # a number of tokens is no secret
+    if entry["type"] in ("missing", "value_error") or (_SECRET.search(name) and not counted):
         return ""
     found = repr(entry["input"])
     return found if len(found) <= 60 else f"{found[:57]}…"
@@ -97,12 +99,16 @@ def _mend(entry: dict[str, Any], loc: Sequence[str | int]) -> str:
         return "this field is needed"
     if entry["type"] == "extra_forbidden":
         known = _fields_at(loc[:-1])
+        if loc[-1] in known:
+            return "a field of another kind; set kind accordingly, or take it out"
         close = get_close_matches(str(loc[-1]), known, n=1)
         return (
             f"unknown field; did you mean {close[0]}?"
             if close
             else f"unknown field; known: {', '.join(known)}"
         )
+    if entry["type"] == "model_type":
+        return f"a table is needed, of: {', '.join(_fields_at(loc))}"
     message = str(entry["msg"]).removeprefix("Value error, ")
     return message[0].lower() + message[1:]
 

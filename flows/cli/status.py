@@ -13,6 +13,7 @@ import click
 
 from flows.cli.options import check_sweep, root_option
 from knowledge_store.lake.paths import sweeps
+from ocm.errors import SpecError
 
 if TYPE_CHECKING:
     from knowledge_store.lake.holders import Holder
@@ -49,7 +50,10 @@ def status(sweep: tuple[str, ...], root: Path, shape: str) -> None:
     """
     for name in sweep:
         check_sweep(root, name)
-    found = {name: standings(root, name) for name in (sweep or sweeps(root))}
+    names = sweep or sweeps(root)
+    if not names:
+        raise SpecError(f"{root}: no sweeps there; give the storage root, a folder, with --root")
+    found = {name: standings(root, name) for name in names}
     if shape == "json":
         _print_json(found)
     else:

@@ -123,7 +123,8 @@ def _take(root: Path, folder: Path, what: str, me: Holder, tell: Tell, wait: boo
         before = latest(folder)
         if before and not before.given_back and is_alive(root, before.holder, tell):
             if not wait:
-                raise LeaseError(f"{before.path}: {_holds(before, what)}; wait for it to end, or stop it")
+                mend = "wait for it to end (`ocm run --wait` does), or stop it"
+                raise LeaseError(f"{before.path}: {_holds(before, what)}; {mend}")
             if told != before.holder.id:
                 tell(f"{_holds(before, what)}: waiting for it to end")
                 told = before.holder.id

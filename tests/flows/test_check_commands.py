@@ -73,3 +73,9 @@ def test_a_wrong_root_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_file_name_cannot_disturb_the_terminal() -> None:
     assert printable("a\x1b[2Jb\nc\ud800é") == "a\\x1b[2Jb\\nc\\ud800é"
+
+
+def test_a_status_of_no_lake_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for root in (tmp_path, tmp_path / "missing", "s3://bucket/runs"):
+        assert ocm("status", "--root", str(root)) == 2
+        assert "no sweeps there; give the storage root" in capsys.readouterr().err

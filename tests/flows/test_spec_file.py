@@ -70,6 +70,10 @@ def test_the_specs_of_comparisons_have_all_methods() -> None:
         ({"environments": [{"name": "plancraft", "order": "random"}]}, "environments[0].order: 'random' ("),
         ({"name": "../up"}, "name: '../up' ("),
         ({"methods": []}, "methods: [] ("),
+        ({"backbones": [{"model": "m", "latency": 0.1}]}, "latency: 0.1 (a field of another kind;"),
+        ({"budget": 5}, "budget: 5 (a table is needed, of: sweep, chain)"),
+        ({"budget": {"chain": {"tokens": 0}}}, "budget.chain.tokens: 0 (input should be greater"),
+        ({"budget": {"chain": {"tokens": "s3cret"}}}, "budget.chain.tokens: input should be a valid integer"),
         ({"methods": ["ocm", "ocm"]}, "methods: ocm stands there twice"),
     ],
 )
