@@ -29,7 +29,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from knowledge_store.errors import ParseError
-from knowledge_store.scopes import FUNCTIONS, Function, bound_names, drop_bodies, is_docstring
+from knowledge_store.scopes import FUNCTIONS, KEPT, Function, bound_names, drop_bodies, is_docstring
 
 OBJECTS = "objects.py"
 
@@ -182,7 +182,7 @@ def _statements(source: str) -> list[tuple[ast.stmt, int]] | None:
     return found
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KEPT)
 def _parse_piece(piece: str) -> tuple[tuple[ast.stmt, int], ...] | None:
     """The statements of a piece with their end offsets. The nodes are shared: never change one.
 
@@ -272,7 +272,7 @@ def registered_on(node: Function) -> str | None:
     return None
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=KEPT)
 def _nature(nodes: tuple[ast.stmt, ...]) -> tuple[Kind, tuple[str, ...]]:
     """Kind and names of a unit. Nodes are equal by identity: a sound cache key."""
     keys = [_function_key(node) for node in nodes]

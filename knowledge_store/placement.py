@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from knowledge_store.outline import Outline, Unit
-from knowledge_store.scopes import FUNCTIONS, bound_names
+from knowledge_store.scopes import FUNCTIONS, KEPT, bound_names
 
 __all__ = ["Plan", "plan"]
 
@@ -125,7 +125,7 @@ def needs(unit: Unit, lazy: bool) -> frozenset[str]:
     return _needs(tuple(part.node for part in unit.parts), lazy)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=KEPT)
 def _needs(nodes: tuple[ast.stmt, ...], lazy: bool) -> frozenset[str]:
     """The module's names that are looked up when the statements are executed.
 

@@ -6,14 +6,27 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-__all__ = ["FUNCTIONS", "Function", "bound_names", "drop_bodies", "flatten", "is_docstring", "targets"]
+__all__ = [
+    "FUNCTIONS",
+    "KEPT",
+    "Function",
+    "bound_names",
+    "drop_bodies",
+    "flatten",
+    "is_docstring",
+    "targets",
+]
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FLAT = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, ast.Expr, ast.Import, ast.ImportFrom)
 
+KEPT = 2048
+"""Statements whose tree, and what is known of it, is kept: those of dozens of chains' memories. Every cache
+that has a node as its key keeps the whole tree, so a larger one is what a driver of days would grow by."""
 
-@lru_cache(maxsize=16384)
+
+@lru_cache(maxsize=KEPT)
 def bound_names(statement: ast.stmt) -> tuple[str, ...]:
     """What a statement binds in its scope, looking into blocks but not into functions and classes.
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from knowledge_store.errors import ParseError
 from knowledge_store.outline import OBJECTS, Outline, outline
-from knowledge_store.scopes import FUNCTIONS, Function, flatten, targets
+from knowledge_store.scopes import FUNCTIONS, KEPT, Function, flatten, targets
 
 __all__ = ["Signature", "first_line", "of_body", "of_outline", "render", "signatures", "structure"]
 
@@ -87,7 +87,7 @@ def render(found: Iterable[Signature], indent: str = "") -> str:
 # --- one statement -------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=KEPT)
 def _of_statement(node: ast.stmt) -> tuple[Signature, ...]:
     """Nodes are equal by identity, and :mod:`outline` gives one node for one text: a sound cache key."""
     if isinstance(node, ast.ClassDef):
