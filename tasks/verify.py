@@ -7,7 +7,7 @@ The verdicts are remembered here, on this side of the actors: any of them may ge
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,6 +20,8 @@ SPLIT_ABOVE = 24
 """Procedures above which one candidate is spread over several actors; each executes K_o anew."""
 TRIES = 3
 """Tries when an actor dies or its sandbox breaks: verification can be repeated without harm."""
+KILLED_AGAIN = 2
+"""Times that what was killed is executed once more."""
 
 
 class SandboxActor:
@@ -79,9 +81,12 @@ class VerifierPool:
         return joined([known, fresh])
 
     async def _execute(self, objects: str, procedures: dict[str, str]) -> tuple[Verdict, ...]:
-        seconds = self._patience + self._policy.wall_seconds * (len(procedures) + 2)
-        verdicts: tuple[Verdict, ...] = await self._call("verify", seconds, objects, procedures)
-        return verdicts
+        async def run(part: Files) -> tuple[Verdict, ...]:
+            seconds = self._patience + self._policy.wall_seconds * (len(part) + 2)
+            verdicts: tuple[Verdict, ...] = await self._call("verify", seconds, objects, part)
+            return verdicts
+
+        return await settled(run, procedures)
 
     async def _call(self, method: str, seconds: float, *arguments: object) -> Any:
         from ray.exceptions import OutOfMemoryError, RayActorError
@@ -142,6 +147,26 @@ class VerifierPool:
         for _ in range(self._free.qsize()):
             self._free.get_nowait()
             self._free.put_nowait(None)
+
+
+async def settled(
+    run: Callable[[Files], Awaitable[tuple[Verdict, ...]]], procedures: Files
+) -> tuple[Verdict, ...]:
+    """The verdicts of ``run``; what was killed is run again, up to :data:`KILLED_AGAIN` times.
+
+    A signal from outside, as from a kernel short of memory, looks like a crash of the code. Code that
+    crashes does so again; a kill from outside must not change what a chain learns.
+    """
+    verdicts = await run(procedures)
+    for _ in range(KILLED_AGAIN):
+        killed = {verdict.path for verdict in verdicts if verdict.kind == "killed"}
+        if not killed:
+            break
+        if OBJECTS in killed:
+            verdicts = await run(procedures)
+        else:
+            verdicts = joined([verdicts, await run({path: procedures[path] for path in killed})])
+    return verdicts
 
 
 def _split(procedures: Files, ways: int) -> list[dict[str, str]]:
