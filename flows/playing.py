@@ -134,7 +134,8 @@ async def _play(
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)
         runtime.listener.episode(EpisodeEvent.of(episode))
-    await asyncio.to_thread(writer.compact)
+    async with runtime.compacting:
+        await asyncio.to_thread(writer.compact)
 
 
 def _commit(lease: Lease, writer: ChainWriter, episode: Episode) -> None:

@@ -51,6 +51,8 @@ class Runtime:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the sweep flow: from here on Prefect has taken SIGTERM, to raise an exception of its own."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    compacting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One chain at a time gets its flat tables: all its rows are in memory meanwhile."""
     again: str = "the same command"
     """How to go on with the sweep, as a person would do it."""
 
