@@ -56,7 +56,7 @@ def test_killed_and_resumed(small_sweep: tuple[Path, Ended], tmp_path: Path) -> 
     assert counted.out.splitlines()[1] == f"{4 * EPISODES},{4 * EPISODES}"
 
 
-def test_one_run_at_a_time_and_ctrl_c_ends_it_at_an_episode_border(tmp_path: Path) -> None:
+def test_one_run_at_a_time_and_ctrl_c_ends_it_in_mid_episode(tmp_path: Path) -> None:
     slow = 'backbones = [{ kind = "scripted", latency = 0.05 }]'
     text = SMALL.format(limit=110).replace('backbones = ["scripted"]', slow)
     assert slow in text, "it is not to end by itself before the second has spoken"
@@ -74,7 +74,8 @@ def test_one_run_at_a_time_and_ctrl_c_ends_it_at_an_episode_border(tmp_path: Pat
     assert f"process {process.pid} of " in second.err and "has been playing this sweep" in second.err
     ended = Ended(process.returncode, out, err)
     assert ended.code == 3, err
-    assert "The same command goes on" in err
+    assert "stopping. Each chain ends before its next model call" in err
+    assert f"ocm run {spec} --root {root}" in err, "how to go on"
     end = ended.events[-1]
     assert not end["complete"]
     assert {chain["status"] for chain in end["chains"]} == {"stopped"}
