@@ -8,6 +8,7 @@ ends, and then kills every process
 - in whose environment, as it was started, MARK stands: all that Ray has started, and all that these did
 - or that the driver has named on a line of its own, as ``pid start-time``: a process that shows another
   title may have overwritten its environment
+- or whose parent is one of these: the driver may have been killed before it could name it
 
 Linux only. Standard library only, so that it may run as ``python -I -S``, small and at once.
 """
@@ -84,11 +85,8 @@ def start_time(pid: int) -> str | None:
 
     None when it is gone, or dead and only not yet waited for.
     """
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return None if fields[0] in "ZX" else fields[19]
+    fields = _stat(pid)
+    return fields[19] if fields else None
 
 
 def main(mark: bytes) -> None:
@@ -97,7 +95,7 @@ def main(mark: bytes) -> None:
         signal.signal(number, signal.SIG_IGN)
     named = {line.strip() for line in sys.stdin}
     deadline = time.monotonic() + PATIENCE
-    while (left := list(_left(mark, named))) and time.monotonic() < deadline:
+    while (left := _left(mark, named)) and time.monotonic() < deadline:
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -106,14 +104,37 @@ def main(mark: bytes) -> None:
         time.sleep(0.05)
 
 
-def _left(mark: bytes, named: set[str]) -> Iterator[int]:
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        pid = int(folder.name)
-        start = start_time(pid)
-        if start is not None and (f"{pid} {start}" in named or mark in _environment(folder)):
-            yield pid
+def _left(mark: bytes, named: set[str]) -> set[int]:
+    """What is to be killed; all of it is named from here on.
+
+    That of a marked process's children too: one that is young, and shows another title already, is known
+    by its parent alone.
+    """
+    others = [int(folder.name) for folder in Path("/proc").iterdir() if _is_other(folder)]
+    stats = {pid: _stat(pid) for pid in others}
+    alive = {pid: fields for pid, fields in stats.items() if fields}
+    ours = {
+        pid
+        for pid, fields in alive.items()
+        if f"{pid} {fields[19]}" in named or mark in _environment(Path(f"/proc/{pid}"))
+    }
+    while young := {pid for pid, fields in alive.items() if int(fields[1]) in ours} - ours:
+        ours |= young
+    named |= {f"{pid} {alive[pid][19]}" for pid in ours}
+    return ours
+
+
+def _is_other(folder: Path) -> bool:
+    return folder.name.isdigit() and int(folder.name) != os.getpid()
+
+
+def _stat(pid: int) -> list[str]:
+    """The kernel's fields on a living process, from its state on: 1 is the parent, 19 the start."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [] if fields[0] in "ZX" else fields
 
 
 def _environment(folder: Path) -> list[bytes]:

@@ -150,6 +150,22 @@ def test_the_watchdog_ends_what_is_marked_or_named_and_nothing_else() -> None:
             process.wait()
 
 
+def test_the_watchdog_ends_children_that_do_not_show_the_mark() -> None:
+    """Killed while Ray starts, a driver has named nothing, and agents with a title hide their environment."""
+    command = "env -i sleep 1000 & echo $!; wait"
+    marked = subprocess.Popen(
+        ["sh", "-c", command], env={**os.environ, "OCM_MADE_UP": "it"}, stdout=subprocess.PIPE, text=True
+    )
+    assert marked.stdout is not None
+    child = int(marked.stdout.readline())
+    started = watchdog.start_time(child)
+    assert started is not None
+    dog = [sys.executable, "-I", "-S", watchdog.__file__, "OCM_MADE_UP=it"]
+    subprocess.run(dog, stdin=subprocess.DEVNULL, timeout=30, check=True)
+    assert marked.wait(5) == -signal.SIGKILL
+    assert watchdog.start_time(child) != started
+
+
 def test_the_watchdog_heeds_no_request_to_end_before_its_driver() -> None:
     with watchdog.watched("a mark") as dog:
         assert dog is not None
