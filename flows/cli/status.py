@@ -90,14 +90,13 @@ def _standing(
 ) -> ChainStanding:
     from flows.budgets import spent_up
     from knowledge_store.lake.journal import replies_in
-    from knowledge_store.lake.lease import latest
+    from knowledge_store.lake.lease import held_by
     from knowledge_store.lake.paths import ChainPaths
 
     paths = ChainPaths(root, manifest.sweep, planned.chain)
     done = len(paths.commit_indices())
     replies = replies_in(paths.journal(done))
-    lease = latest(paths.folder)
-    holder = lease.holder if lease and not lease.given_back and alive(lease.holder) else None
+    holder = held_by(root, paths.folder, alive)
     spent = spending.of_chain(planned.chain)
     if done >= planned.episodes:
         state = "complete"

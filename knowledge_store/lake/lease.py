@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -105,15 +106,18 @@ def latest(folder: Path) -> Lease | None:
     return _read(folder, numbers[-1]) if numbers else None
 
 
-def held_by(root: Path, folder: Path) -> Holder | None:
+def held_by(root: Path, folder: Path, alive: Callable[[Holder], bool] | None = None) -> Holder | None:
     """The living holder of a folder's lease. May take a minute for one on another machine.
+
+    ``alive``: tells of a holder, such as one that remembers it; by default it is found out anew.
 
     Raises:
         StorageError: the lease file is damaged.
     """
     lease = latest(folder)
-    free = lease is None or lease.given_back or not is_alive(root, lease.holder)
-    return None if free or lease is None else lease.holder
+    if lease is None or lease.given_back:
+        return None
+    return lease.holder if (alive or partial(is_alive, root))(lease.holder) else None
 
 
 def _take(root: Path, folder: Path, what: str, me: Holder, tell: Tell, wait: bool) -> Lease:
