@@ -10,18 +10,20 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import partial, reduce
 
 from agents import registry as methods
 from envs import registry as environments
 from flows.budgets import OutOfBudget
+from flows.catching_up import catch_up
 from flows.planning import ChainPlan
 from flows.progress import EpisodeEvent
 from flows.runtime import Runtime
 from knowledge_store.lake.journal import Journal, discard_journals
 from knowledge_store.lake.lease import Lease, holding
+from knowledge_store.lake.outcomes import outcomes
 from knowledge_store.lake.paths import ChainPaths
-from knowledge_store.lake.reader import memory_at, played
+from knowledge_store.lake.reader import memory_at
 from knowledge_store.lake.writer import ChainWriter
 from knowledge_store.memory import apply
 from ocm.errors import BackboneDown, OcmError, StorageError
@@ -115,7 +117,10 @@ async def _play(
     writer = ChainWriter(runtime.root, runtime.plan.spec.name, chain.id, chain.key)
     state = await asyncio.to_thread(writer.resume)
     memory: Files = state.memory
-    last_used = await _catch_up(runtime, chain, state.next_index)
+    earlier = await asyncio.to_thread(outcomes, runtime.root, runtime.plan.spec.name, chain.id)
+    run = ChainRun(chain.id, chain.key, len(chain.tasks))
+    await catch_up(runtime.tracker, runtime.root, runtime.plan.spec.name, run, earlier)
+    last_used: dict[str, int] = reduce(note_use, earlier, {})
     setting = _setting(runtime, chain, run_stage)
     await asyncio.to_thread(discard_journals, writer.paths, state.next_index)
     for index in range(state.next_index, len(chain.tasks)):
@@ -141,23 +146,6 @@ async def _play(
 def _commit(lease: Lease, writer: ChainWriter, episode: Episode) -> None:
     lease.check()
     writer.commit(episode)
-
-
-async def _catch_up(runtime: Runtime, chain: ChainPlan, done: int) -> dict[str, int]:
-    """From the lake: tell MLflow what it missed, and see when knowledge was last used.
-
-    One episode at a time: a long chain's trajectories are more than a driver should hold.
-    """
-    await runtime.tracker.chain(ChainRun(chain.id, chain.key, len(chain.tasks)))
-    last_used: dict[str, int] = {}
-    sweep = runtime.plan.spec.name
-    earlier = played(runtime.root, sweep, chain.id) if done else iter(())
-    while (one := await asyncio.to_thread(next, earlier, None)) is not None:
-        episode, memory = one
-        last_used = note_use(last_used, episode)
-        await runtime.tracker.episode(episode, memory)
-        await runtime.tracker.settle()
-    return last_used
 
 
 def _setting(runtime: Runtime, chain: ChainPlan, run_stage: StageRunner) -> Setting:

@@ -62,7 +62,7 @@ def index(files: Files) -> tuple[Procedure, ...]:
     return tuple(Procedure(path, *_entry(text)) for path, text in procedures(files).items())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _entry(text: str) -> tuple[str, tuple[Signature, ...]]:
     """Summary and public functions of a procedure's text."""
     try:

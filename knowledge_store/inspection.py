@@ -119,7 +119,7 @@ def _top_names(unit: Unit) -> dict[str, None]:
     return dict.fromkeys([*unit.names, *own])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _members(text: str) -> dict[str, list[str]]:
     """``Class.member`` -> sources, of the classes in a unit's text; nested classes too."""
     found: dict[str, list[str]] = {}

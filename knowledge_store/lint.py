@@ -90,7 +90,7 @@ def objects(text: str, limits: Limits) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _unit_findings(text: str, limits: Limits) -> tuple[Finding, ...]:
     tree = _readable(text, len(text), limits)
     if isinstance(tree, Finding):
@@ -103,7 +103,7 @@ def _unit_findings(text: str, limits: Limits) -> tuple[Finding, ...]:
     return (*_imports(tree), *_evasions(tree), *itself)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def procedure(text: str, limits: Limits) -> Procedure:
     """What the text of a procedure tells."""
     tree = _readable(text, limits.file_chars, limits)

@@ -290,7 +290,7 @@ _ALIAS = getattr(ast, "TypeAlias", ast.AnnAssign)  # ``type X = …`` exists sin
 _SIMPLE = (ast.ClassDef, *FUNCTIONS, ast.Assign, ast.AnnAssign, _ALIAS)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def _gap(gap: str, body: bool = False, top: bool = False) -> tuple[int, int]:
     """Divide the text between two statements: where the unit above ends, where the next begins.
 

@@ -377,6 +377,12 @@ class Episode:
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
+    def used(self) -> tuple[str, ...]:
+        """Knowledge that was inspected or written."""
+        found = [name for inspection in self.trajectory.inspections for name in inspection.found]
+        return (*found, *(change.path for change in self.update.delta if change.content is not None))
+
+    @property
     def acting_prompt_tokens(self) -> float | None:
         """Mean tokens sent per acting call: the acting prompt's size; None without such a call."""
         sent = [call.reply.usage.prompt for call in self.calls[: self.acting_calls]]

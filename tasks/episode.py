@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from agents.protocol import Agent
 from backbones.protocol import Backbone
+from knowledge_store.lake.outcomes import EpisodeOutcome
 from knowledge_store.memory import apply, size
 from ocm.errors import EnvironmentFault
 from ocm.identity import memory_hash
@@ -135,11 +136,9 @@ def _answered_by(bench: EpisodeBench) -> dict[str, str]:
     }
 
 
-def note_use(last_used: Mapping[str, int], episode: Episode) -> dict[str, int]:
+def note_use(last_used: Mapping[str, int], episode: Episode | EpisodeOutcome) -> dict[str, int]:
     """When each piece of knowledge was last inspected or written, this episode included.
 
     Level 0 shortens the least recently used procedures first.
     """
-    used = [name for inspection in episode.trajectory.inspections for name in inspection.found]
-    written = [change.path for change in episode.update.delta if change.content is not None]
-    return {**last_used, **dict.fromkeys([*used, *written], episode.index)}
+    return {**last_used, **dict.fromkeys(episode.used, episode.index)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from knowledge_store.lake.outcomes import EpisodeOutcome
 from knowledge_store.memory import OBJECTS, procedures, size
-from ocm.types import ChainKey, Episode, Files, TurnKind, UpdateOutcome, Usage, Validity
+from ocm.types import ChainKey, Episode, Files, Trajectory, TurnKind, UpdateOutcome, Usage, Validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +19,13 @@ class Running:
     reward: float = 0.0
     invalid_actions: int = 0
 
-    def after(self, episode: Episode) -> Running:
+    def after(self, episode: Trajectory | EpisodeOutcome) -> Running:
         """These sums with one more episode."""
-        trajectory = episode.trajectory
         return Running(
             self.episodes + 1,
-            self.successes + trajectory.success,
-            self.reward + trajectory.reward,
-            self.invalid_actions + trajectory.invalid_actions,
+            self.successes + episode.success,
+            self.reward + episode.reward,
+            self.invalid_actions + episode.invalid_actions,
         )
 
 

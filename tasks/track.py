@@ -13,21 +13,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from knowledge_store.lake.outcomes import EpisodeOutcome
 from ocm.errors import OrchestrationError
 from ocm.redaction import without_password
-from ocm.types import ChainKey, Episode, Files
+from ocm.types import ChainKey, Episode, Files, Trajectory
 from tasks import mlflow_registry as registries
 from tasks.mlflow_metrics import Running, episode_metrics, parameters
 from tasks.mlflow_registry import Registry
 from tasks.mlflow_store import RunStore, next_unknown
 
-__all__ = ["ChainRun", "Tracker", "replay"]
+__all__ = ["ChainRun", "Tracker"]
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -74,6 +75,12 @@ class _Told:
     news: bool = False
     """Whether anything was told since it was opened."""
 
+    def add(self, index: int, episode: Trajectory | EpisodeOutcome, finished_at: float) -> None:
+        if index != self.running.episodes:
+            raise OrchestrationError(f"expected episode {self.running.episodes}; tell them in order from 0")
+        self.running = self.running.after(episode)
+        self.finished_ms = _ms(finished_at)
+
 
 class Tracker:
     """The only writer of one sweep's runs."""
@@ -114,8 +121,8 @@ class Tracker:
     async def chain(self, chain: ChainRun) -> int:
         """Open the chain's run; the next episode index that MLflow does not know yet.
 
-        Then tell :meth:`episode` all episodes from 0 on, since running means need the earlier ones:
-        those that MLflow knows are not sent again.
+        Then tell :meth:`earlier` or :meth:`episode` all episodes from 0 on, since running means need
+        them: those that MLflow knows are not sent again.
         """
         return await self._guarded(f"chain {chain.chain}", lambda: self._open_chain(chain), chain.episodes)
 
@@ -123,6 +130,11 @@ class Tracker:
         """Hand over one committed episode; returns at once."""
         what = f"episode {episode.index} of {episode.chain}"
         self._worker.submit(self._guard, what, lambda: self._tell(episode, memory_after), None)
+
+    async def earlier(self, chain: str, episodes: Sequence[EpisodeOutcome]) -> None:
+        """Hand over the first episodes of a chain, all of which MLflow knows; returns at once."""
+        what = f"the earlier episodes of {chain}"
+        self._worker.submit(self._guard, what, lambda: self._count(chain, episodes), None)
 
     async def settle(self) -> None:
         """Wait until everything that was handed over has been told, or has failed."""
@@ -196,14 +208,16 @@ class Tracker:
             told.status = "RUNNING"
         return told.next
 
+    def _count(self, chain: str, episodes: Sequence[EpisodeOutcome]) -> None:
+        for episode in episodes:
+            if told := self._chains.get(chain):
+                told.add(episode.index, episode, episode.finished_at)
+
     def _tell(self, episode: Episode, memory_after: Files) -> None:
         told = self._chains.get(episode.chain)
         if told is None:
             return  # its run could not be opened, which is among the problems
-        if episode.index != told.running.episodes:
-            raise OrchestrationError(f"expected episode {told.running.episodes}; tell them in order from 0")
-        told.running = told.running.after(episode)
-        told.finished_ms = _ms(episode.finished_at)
+        told.add(episode.index, episode.trajectory, episode.finished_at)
         if episode.index < told.next:
             return
         told.news = True
@@ -284,24 +298,6 @@ class Tracker:
             )
         if self._failures == MAX_FAILURES:
             log.warning("MLflow failed %d times in a row and is left alone from here on", MAX_FAILURES)
-
-
-async def replay(
-    tracker: Tracker, chain: ChainRun, episodes: Iterable[tuple[Episode, Files]], status: str = "complete"
-) -> int:
-    """Tell MLflow a chain out of the lake: (episode, memory after it) in order from 0.
-
-    Returns:
-        The number of episodes that MLflow did not know.
-    """
-    known = await tracker.chain(chain)
-    told = 0
-    memory: Files = {}
-    for episode, memory in episodes:
-        await tracker.episode(episode, memory)
-        told += episode.index >= known
-    await tracker.finish_chain(chain.chain, status, memory)
-    return told
 
 
 def _tags(chain: ChainRun) -> dict[str, str]:

@@ -79,7 +79,7 @@ def nodes_in(text: str) -> Iterator[ast.AST]:
             yield from ast.walk(tree)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _parsed(code: str) -> ast.Module | None:
     for closing in _CLOSINGS:
         try:

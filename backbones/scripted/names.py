@@ -9,20 +9,20 @@ _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 SHORTEST_STEM = 3
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def tokens(name: str) -> tuple[str, ...]:
     """The lower-case words of a snake_case or CamelCase name."""
     return tuple(part.lower() for part in _CAMEL.findall(name))
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def kind(item: str) -> str:
     """The last word of a name, by which things of a kind are called alike."""
     words = tokens(item)
     return words[-1] if words else item
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def likeness(target: str, item: str) -> float:
     """How much of an item's name is found in the target's, in [0, 1]. A common stem counts in part."""
     wanted, words = tokens(target), tokens(item)
@@ -33,7 +33,7 @@ def likeness(target: str, item: str) -> float:
     return 0.6 * covered + 0.4 * covering
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def _word(one: str, other: str) -> float:
     if one == other:
         return 1.0
@@ -43,7 +43,7 @@ def _word(one: str, other: str) -> float:
     return stem / max(len(one), len(other)) if stem >= SHORTEST_STEM else 0.0
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def difference(known: str, wanted: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     """The words in which two names differ, at least one each, and how many words at the end they share.
 
@@ -61,7 +61,7 @@ def difference(known: str, wanted: str) -> tuple[tuple[str, ...], tuple[str, ...
     return a[head : len(a) - tail], b[head : len(b) - tail], tail
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def by_analogy(item: str, old: tuple[str, ...], new: tuple[str, ...]) -> str:
     """An item's name with one run of words replaced by another; the same where it is not in it."""
     words = tokens(item)

@@ -39,12 +39,14 @@ def sync(sweep: str, root: Path, uri: str | None) -> None:
 
 
 async def _sync(spec: SweepSpec) -> int:
+    from flows.catching_up import catch_up
     from flows.runtime import new_tracker, open_tracker
     from flows.sweep import publish_results
     from knowledge_store.lake.manifest import read_manifest
-    from knowledge_store.lake.reader import list_chains, played
+    from knowledge_store.lake.outcomes import outcomes
+    from knowledge_store.lake.reader import list_chains, memory_at
     from ocm.errors import OrchestrationError
-    from tasks.track import ChainRun, replay
+    from tasks.track import ChainRun
 
     root = Path(spec.storage.root)
     planned = {one.chain: one for one in read_manifest(root, spec.name).chains}
@@ -55,10 +57,12 @@ async def _sync(spec: SweepSpec) -> int:
         for info in list_chains(root, spec.name):
             if info.chain not in planned:
                 continue
-            episodes = list(played(root, spec.name, info.chain))
-            started = episodes[0][0].started_at if episodes else None
+            earlier = outcomes(root, spec.name, info.chain)
+            started = earlier[0].started_at if earlier else None
             run = ChainRun(info.chain, info.key, planned[info.chain].episodes, started)
-            await replay(tracker, run, episodes)
+            await catch_up(tracker, root, spec.name, run, earlier)
+            memory = memory_at(root, spec.name, info.chain)
+            await tracker.finish_chain(info.chain, "complete", memory)
             told += info.done
         await publish_results(tracker, root, spec.name, "complete")
     finally:

@@ -80,15 +80,15 @@ def load_episode(root: Path, sweep: str, chain: str, episode: int) -> Episode:
     return _load(paths, done[episode])
 
 
-def played(root: Path, sweep: str, chain: str) -> Iterator[tuple[Episode, dict[str, str]]]:
-    """Every committed episode in order, each with the memory after it (path -> content).
+def played(root: Path, sweep: str, chain: str, start: int = 0) -> Iterator[tuple[Episode, dict[str, str]]]:
+    """Every committed episode from ``start`` on, in order, each with the memory after it (path -> content).
 
     Raises:
         StorageError: there is no such chain, or a file is damaged.
     """
     paths, done = _committed(root, sweep, chain)
-    files: dict[str, str] = {}
-    for commit in done:
+    files = memory.contents(paths, done[:start])
+    for commit in done[start:]:
         episode = _load(paths, commit)
         files = apply(files, episode.update.delta)
         yield episode, files

@@ -23,7 +23,7 @@ class VerdictCache:
     (:data:`UNSURE`) is not remembered.
     """
 
-    def __init__(self, capacity: int = 16_384) -> None:
+    def __init__(self, capacity: int = 8_192) -> None:
         """``capacity``: dozens of chains with a hundred procedures each; more would only grow for days."""
         self._capacity = capacity
         self._verdicts: OrderedDict[Key, Verdict] = OrderedDict()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from knowledge_store.lake import reader
 from knowledge_store.lake.digest import trajectory_sha256
+from knowledge_store.lake.outcomes import outcomes
 from knowledge_store.lake.record import to_table
 from knowledge_store.lake.restore import from_table
 from knowledge_store.lake.schema import TABLES, episode_schema, markdown
@@ -148,6 +149,12 @@ def test_an_episode_survives_the_lake(episode: Episode) -> None:
         state = ChainWriter(root, "sweep", "chain", episode.key).resume()
         assert memory_hash(state.memory) == episode.memory_after
         assert reader.load_episode(root, "sweep", "chain", 0) == episode
+        (outcome,) = outcomes(root, "sweep", "chain")
+        for name in ("index", "started_at", "finished_at"):
+            assert getattr(outcome, name) == getattr(episode, name)
+        for name in ("success", "reward", "invalid_actions"):
+            assert getattr(outcome, name) == getattr(episode.trajectory, name)
+        assert set(outcome.used) == set(episode.used)
 
 
 @given(

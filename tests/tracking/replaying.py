@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ocm.types import Episode, Files
-from tasks.track import ChainRun, Tracker, replay
+from tasks.track import ChainRun, Tracker
 from tests.lake.fake import apply, fake_chain, fake_key
 
 KEY = fake_key(settings={"max_repairs": 2, "long": "x" * 9000})
@@ -39,6 +39,22 @@ async def opened(uri: str, root: Path, experiment: str = "ocm") -> Tracker:
     one = tracker(uri, root, experiment)
     await one.open({"chains": 1, "seeds": [0]}, {"ocm.sweep": "demo"}, {"spec.json": "{}"})
     return one
+
+
+async def replay(tracker: Tracker, chain: ChainRun, episodes: Iterable[tuple[Episode, Files]]) -> int:
+    """Tell MLflow a whole chain: (episode, memory after it) in order from 0.
+
+    Returns:
+        The number of episodes that MLflow did not know.
+    """
+    known = await tracker.chain(chain)
+    told = 0
+    memory: Files = {}
+    for episode, memory in episodes:
+        await tracker.episode(episode, memory)
+        told += episode.index >= known
+    await tracker.finish_chain(chain.chain, "complete", memory)
+    return told
 
 
 async def main(uri: str, root: Path, count: int) -> None:

@@ -33,7 +33,7 @@ MEMORY = {
 
 
 def metrics_of(episode: Episode) -> dict[str, float]:
-    return episode_metrics(episode, MEMORY, Running().after(episode))
+    return episode_metrics(episode, MEMORY, Running().after(episode.trajectory))
 
 
 def test_counts_of_one_episode() -> None:
@@ -93,7 +93,7 @@ def test_an_episode_without_calls_or_steps() -> None:
     bare = replace(
         episode, calls=(), acting_calls=0, trajectory=replace(episode.trajectory, steps=(), turns=())
     )
-    found = episode_metrics(bare, {}, Running().after(bare))
+    found = episode_metrics(bare, {}, Running().after(bare.trajectory))
     assert found["cost"] == found["reward"] == found["calls"] == 0.0
     assert "acting_prompt_tokens" not in found
     assert found["tokens_prompt"] == Usage().prompt
@@ -104,7 +104,7 @@ def test_running_means_are_the_means_so_far(wins: list[bool]) -> None:
     running = Running()
     for index, won in enumerate(wins):
         episode = fake_episode(fake_key(), index, success=won, steps=2)
-        running = running.after(episode)
+        running = running.after(episode.trajectory)
         found = episode_metrics(episode, {}, running)
         assert found["running_sr"] == pytest.approx(sum(wins[: index + 1]) / (index + 1))
         assert found["running_reward"] == pytest.approx(found["running_sr"])

@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from flows.catching_up import catch_up
+from knowledge_store.lake import reader
+from knowledge_store.lake.outcomes import outcomes
+from knowledge_store.lake.writer import ChainWriter
 from ocm.errors import OrchestrationError
 from tasks.mlflow_metrics import Running, episode_metrics
 from tasks.mlflow_store import RunStore
-from tasks.track import Tracker, replay
-from tests.tracking.replaying import chain_run, opened, told, tracker
+from tasks.track import Tracker
+from tests.tracking.replaying import KEY, chain_run, opened, replay, told, tracker
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -72,7 +76,7 @@ def assert_told_once(uri: str, run: str, count: int) -> None:
     wanted: dict[tuple[str, int], tuple[float, int]] = {}
     running = Running()
     for episode, memory in told(count):
-        running = running.after(episode)
+        running = running.after(episode.trajectory)
         for name, value in episode_metrics(episode, memory, running).items():
             wanted[name, episode.index] = (value, round(episode.finished_at * 1000))
     client = client_of(uri)
@@ -170,6 +174,31 @@ async def test_a_resumed_sweep_goes_on_in_its_runs(uri: str, root: Path) -> None
     await second.close()
     assert (runs(uri, "chain"), len(runs(uri, "sweep"))) == ([child], 1)
     assert_told_once(uri, child, 5)
+
+
+@pytest.mark.parametrize("before", [0, 2, 5])
+async def test_a_chain_catches_up_without_reading_what_mlflow_knows(
+    uri: str, root: Path, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = ChainWriter(root, "demo", CHAIN, KEY)
+    for episode, _ in told(5):
+        writer.commit(episode)
+    first = await opened(uri, root)
+    await replay(first, chain_run(9), told(before))
+    await first.close()
+
+    read = []
+    load = reader.from_table
+    monkeypatch.setattr(reader, "from_table", lambda table: read.append(1) or load(table))
+    second = await opened(uri, root)
+    earlier = outcomes(root, "demo", CHAIN)
+    await catch_up(second, root, "demo", chain_run(9), earlier)
+    assert len(read) == 5 - before
+    for episode, memory in told(7)[5:]:
+        await second.episode(episode, memory)
+    await second.close()
+    assert second.problems == []
+    assert_told_once(uri, runs(uri, "chain")[0], 7)
 
 
 async def test_a_finished_sweep_again_changes_nothing(uri: str, root: Path) -> None:

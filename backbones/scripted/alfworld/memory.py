@@ -44,7 +44,7 @@ def _about(index: Index, kind: str) -> Iterator[str]:
     yield from found or [entry.name for words in files for entry in index.entries if entry.words == words]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def facts_in(text: str) -> Facts:
     """The facts stated by all code blocks of a text."""
     facts = Facts()

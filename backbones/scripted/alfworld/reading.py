@@ -67,7 +67,7 @@ def places_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_THING.findall(found["places"]))) if found else ()
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def told_in(text: str) -> Told:
     """What an observation tells."""
     if _NOTHING.match(text):
@@ -83,7 +83,7 @@ def told_in(text: str) -> Told:
     )
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def treatment_in(action: str) -> Deed | None:
     """The thing that an action is to change, with what, and how; None where it is none of these."""
     return _deed(_TRIED, action)

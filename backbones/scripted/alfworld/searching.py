@@ -80,7 +80,7 @@ def treating_places(world: World, verb: str, facts: Facts, seed: int) -> list[st
     )
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def jitter(seed: int, text: str) -> float:
     """A number in [0.5, 1.5) that depends on the seed and the text only."""
     return 0.5 + zlib.crc32(f"{seed}|{text}".encode()) / 2**32

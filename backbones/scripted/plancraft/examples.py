@@ -13,7 +13,7 @@ from ocm.types import Message
 _EXAMPLE = re.compile(r"^## (?P<goal>.+)\n(?P<episode>\[0\] (?:(?!#+ ).*\n?)*)", re.MULTILINE)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def shown_in(text: str) -> Facts:
     """The facts that the episodes of a text show: a heading with the goal, then numbered entries."""
     return reduce(together, (_facts(**found.groupdict()) for found in _EXAMPLE.finditer(text)), Facts())

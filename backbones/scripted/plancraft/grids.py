@@ -24,7 +24,7 @@ def pattern_of(grid: Mapping[str, str]) -> str:
     return _pattern(frozenset(grid.items())) if grid else ""
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def _pattern(grid: frozenset[tuple[str, str]]) -> str:
     placed = {("ABC".index(slot[0]), "123".index(slot[1])): item for slot, item in grid}
     rows = sorted({row for row, _ in placed})
@@ -35,7 +35,7 @@ def _pattern(grid: frozenset[tuple[str, str]]) -> str:
     )
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def cells(pattern: str) -> tuple[tuple[int, int, str], ...]:
     """(row, column, item) of the pattern's filled cells."""
     return tuple(
@@ -46,13 +46,13 @@ def cells(pattern: str) -> tuple[tuple[int, int, str], ...]:
     )
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def needs(pattern: str) -> Counter[str]:
     """How many of each item one craft uses up. Shared: copy before changing."""
     return Counter(item for _, _, item in cells(pattern))
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def placements(pattern: str) -> tuple[dict[str, str], ...]:
     """Slot -> item for each place in the grid where the pattern fits."""
     filled = cells(pattern)
@@ -65,7 +65,7 @@ def placements(pattern: str) -> tuple[dict[str, str], ...]:
     )
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def is_pattern(text: str) -> bool:
     """Whether a text is a trimmed grid of plain item names, as this module writes it."""
     rows = [line.split() for line in text.split("/")]
@@ -74,7 +74,7 @@ def is_pattern(text: str) -> bool:
     return bool(cells(text)) and pattern_of(placements(text)[0]) == text
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def shape_of(pattern: str) -> str:
     """The pattern with letters for items: ``"xx/-y"``."""
     letters: dict[str, str] = {}

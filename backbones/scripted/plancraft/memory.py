@@ -40,7 +40,7 @@ def on_smelting(index: Index) -> Iterator[str]:
             yield entry.name
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def facts_in(text: str) -> Facts:
     """The facts stated by all code blocks of a text."""
     recipes: dict[str, Made] = {}

@@ -45,7 +45,7 @@ def distance(state: State, pattern: str) -> int:
     return _nearest(frozenset(state.grid.items()), pattern)[0]
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def _nearest(grid: frozenset[tuple[str, str]], pattern: str) -> tuple[int, dict[str, str]]:
     """The placement of a pattern that takes the fewest moves, and how many."""
     return min(((_cost(grid, there), there) for there in placements(pattern)), key=lambda found: found[0])

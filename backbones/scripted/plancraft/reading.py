@@ -75,7 +75,7 @@ class State:
         return next((slot for slot in STORES if slot not in self.slots), STORES[-1])
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def state_in(text: str) -> State | None:
     """The inventory that a text shows, or None where it shows none."""
     head = _INVENTORY.search(text)
@@ -85,14 +85,14 @@ def state_in(text: str) -> State | None:
     return State({slot: Stack(item, int(quantity)) for item, slot, quantity in stacks})
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def target_in(text: str) -> str:
     """The item that a goal asks for; empty where it asks for none."""
     match = _TARGET.search(text)
     return match[1] if match else ""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def command_in(text: str) -> Command | None:
     """The first move or smelt in a text."""
     match = _ACTION.search(text)

@@ -24,7 +24,7 @@ def sentences(facts: Facts) -> Iterator[str]:
         yield f"Smelting {item} has no effect"
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def stated_in(text: str) -> Facts:
     """The facts that the sentences of a text state."""
     recipes = {

@@ -63,7 +63,7 @@ class Goal:
     """What is to be made."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def goal_in(text: str) -> Goal | None:
     """The goal that a text states, or None."""
     found = _TASK.search(text)

@@ -60,7 +60,7 @@ def to_read(index: Index) -> Iterator[str]:
     yield from tables
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def facts_in(text: str) -> Facts:
     """The facts stated by all code blocks of a text."""
     doors: dict[str, tuple[str, ...]] = {}

@@ -104,7 +104,7 @@ _SINGLE = re.compile(
 )
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def command_in(action: str) -> Command:
     """The command in an action's text; of what is none of the rules', the first word is the verb."""
     text = " ".join(action.lower().replace(" the ", " ").split())
@@ -116,7 +116,7 @@ def command_in(action: str) -> Command:
     return Command(first, rest)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def look_in(text: str) -> Look | None:
     """The room that a text describes, or None."""
     head = _ROOM.search(text)
@@ -137,7 +137,7 @@ def _is_other(name: str) -> bool:
     return name.startswith("door to ") or name == "agent"
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def thing_in(text: str, deep: int = 0) -> Thing | None:
     """The thing that one line describes; None where it names none."""
     text = text.strip()
