@@ -59,9 +59,10 @@ def spent_up(where: str, budget: Budget, spent: Spent) -> str:
             continue
         if used is None:
             return (
-                f"{where}.{field} = {limit:g} cannot be kept: the server told no usage for some calls, so "
-                f"their price is unknown; remove it, or set {where}.calls instead"
+                f"{where}.{field} = {limit:,.12g} cannot be kept: the server told no usage for some calls, "
+                f"so their price is unknown; remove it, or set {where}.calls instead"
             )
         if used >= limit:
-            return f"{where}.{field} = {limit:g} is spent ({used:.6g}); raise it and the same command goes on"
+            what = f"{where}.{field} = {limit:,.12g} is spent ({used:,.12g})"
+            return f"{what}; raise it and the same command goes on"
     return ""

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column
 
 from flows.planning import ChainPlan, Plan
+from flows.wording import counted
 from ocm.types import Episode
 
 
@@ -165,7 +166,8 @@ class Plain:
         self._methods = {chain.id: chain.key.method for chain in plan.chains}
         self._totals = _Totals(owed=plan.episodes - sum(done.values()))
         self._console.print(
-            f"{len(plan.chains)} chains, {plan.episodes} episodes, {sum(done.values())} done already",
+            f"{counted(len(plan.chains), 'chain')}, {counted(plan.episodes, 'episode')}, "
+            f"{sum(done.values()):,} done already",
             highlight=False,
         )
 
@@ -297,7 +299,7 @@ class Bars:
             self._console.print(f"[yellow]{chain.label}: {status}[/] {message}", highlight=False)
 
     def _overall(self) -> str:
-        chains = f"{self._open} chain{'' if self._open == 1 else 's'} open  " if self._open else ""
+        chains = f"{counted(self._open, 'chain')} open  " if self._open else ""
         return f"{chains}{self._totals}"
 
     def note(self, message: str) -> None:

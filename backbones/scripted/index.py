@@ -49,7 +49,7 @@ class Index:
         return any(entry.name == name for entry in self.entries)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=32)
 def index_in(text: str) -> Index:
     """The index in a prompt; empty where there is none."""
     entries: dict[str, Entry] = {}
@@ -79,7 +79,7 @@ def nodes_in(text: str) -> Iterator[ast.AST]:
             yield from ast.walk(tree)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=32)
 def _parsed(code: str) -> ast.Module | None:
     for closing in _CLOSINGS:
         try:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flows.wording import counted
+
 if TYPE_CHECKING:
     from knowledge_store.lake.checking.check import Watch
     from knowledge_store.lake.checking.findings import Finding, Place, Report
@@ -70,7 +72,8 @@ def as_lines(report: Report, seconds: float) -> Iterator[str]:
     counts = ", ".join(f"{number} {severity}" for severity, number in report.counts.most_common())
     how = " (quick: no Parquet file was read)" if report.quick else ""
     yield (
-        f"{report.root}: {report.sweeps} sweeps, {report.chains} chains, {report.episodes} episodes checked"
+        f"{report.root}: {counted(report.sweeps, 'sweep')}, {counted(report.chains, 'chain')}, "
+        f"{counted(report.episodes, 'episode')} checked"
         f" in {seconds:.1f} s{how}: {counts or 'nothing found'}"
     )
     yield _sentence(report)

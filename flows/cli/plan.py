@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from flows.cli.options import spec_argument
+from flows.wording import counted
 
 
 @click.command()
@@ -50,7 +51,8 @@ def plan(spec: Path, as_json: bool) -> None:
             f"  {dollars(estimate.cost):>8}"
         )
     click.echo(
-        f"\n{len(expanded.chains)} chains, {expanded.episodes} episodes: about {everything.calls:,.0f} calls "
+        f"\n{counted(len(expanded.chains), 'chain')}, {counted(expanded.episodes, 'episode')}: "
+        f"about {everything.calls:,.0f} calls "
         f"(at most {everything.calls_at_most:,}), {everything.prompt_tokens / 1e6:,.2f} M tokens in and "
         f"{everything.completion_tokens / 1e6:,.2f} M out, cost {dollars(everything.cost)}"
     )

@@ -37,7 +37,7 @@ def ocm(*arguments: str) -> int:
 def test_clean_leftovers_and_damage(at: ChainPaths, capsys: pytest.CaptureFixture[str]) -> None:
     root = ("--root", str(at.root))
     assert ocm("check", "demo", *root) == 0
-    assert "1 episodes checked" in capsys.readouterr().out
+    assert "1 episode checked" in capsys.readouterr().out
 
     for number in range(SHOWN + 2):
         (at.commits / f".{number}.tmp").write_text("x")
