@@ -11,13 +11,13 @@ from knowledge_store.lake import compact, disk
 from ocm.errors import StorageError
 
 FULL = Path("/dev/full")
-ROWS = f"COPY (SELECT range FROM range(1000)) TO '{FULL}' (FORMAT parquet)"
+ROWS = "SELECT range FROM range(1000)"
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 def test_the_mend_of_a_full_disk_is_space() -> None:
     place = Path("runs/chain/compact")
     with duckdb.connect() as connection, pytest.raises(StorageError) as raised, disk.storage_errors(place):
-        compact._write(connection, ROWS)
+        compact._write(connection, ROWS, FULL)
     expected = f"{place}: No space left on device; free disk space and give the same command again"
     assert str(raised.value) == expected
