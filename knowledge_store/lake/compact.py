@@ -28,9 +28,9 @@ _ERRNO = re.compile(r'"errno":\s*"?(\d+)')
 
 
 AT_ONCE = 150
-"""Episodes whose rows are in memory together: a driver compacts while its other chains play. Most chains are
-one block. In the order of episodes, blocks one after another are as sorted as the whole. One thread needs half
-the memory of two, and less time."""
+"""Episodes whose rows are in memory together: a driver compacts while its other chains play. Most chains
+are one block. In the order of episodes, blocks one after another are as sorted as the whole. One thread
+needs half the memory of two, and less time."""
 
 
 def compact(paths: ChainPaths) -> None:

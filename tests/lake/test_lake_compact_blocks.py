@@ -33,7 +33,9 @@ def test_blocks_are_as_sorted_as_the_whole(
         paths = ChainPaths(root, "demo", CHAIN)
         record = read_compact_record(paths)
         assert record is not None and record.episodes == 5
-        tables.append({table: pq.read_table(paths.compacted(record.tables[table])) for table in TABLES})
+        tables.append(
+            {name: pq.read_table(paths.compacted(record.tables[name])).to_pylist() for name in TABLES}
+        )
     whole, blocks = tables
     assert whole == blocks
-    assert whole["steps"].num_rows == 40
+    assert len(whole["steps"]) == 40
