@@ -93,7 +93,7 @@ def _wanted(root: Path, chain: str) -> dict[tuple[str, int], tuple[float, int]]:
     wanted = {}
     running = Running()
     for episode, memory in played(root, SWEEP, chain):
-        running = running.after(episode)
+        running = running.after(episode.trajectory)
         for name, value in episode_metrics(episode, memory, running).items():
             wanted[metric_name(name), episode.index] = (float(value), round(episode.finished_at * 1000))
     return wanted
