@@ -2,13 +2,17 @@
 
 A driver that is killed cannot end its Ray. Most of it then ends by itself, but two of Ray's agents go on
 for a minute, trying to tell a dead server, and what a host's simulator started may go on for ever. So the
-driver keeps one of these: it does nothing until its standard input ends, which happens however the driver
-ends, and then kills every process
+driver keeps one of these: it waits until its standard input ends, which happens however the driver ends,
+and then kills every process
 
 - in whose environment, as it was started, MARK stands: all that Ray has started, and all that these did
 - or that the driver has named on a line of its own, as ``pid start-time``: a process that shows another
   title may have overwritten its environment
 - or whose parent is one of these: the driver may have been killed before it could name it
+
+Until the driver has named all (an empty line), it looks for itself, and remembers: of a driver that is
+killed while it starts Ray, the kernel ends the raylet too, and what that has started shows soon neither
+the mark nor whose it is.
 
 Linux only. Standard library only, so that it may run as ``python -I -S``, small and at once.
 """
@@ -16,6 +20,7 @@ Linux only. Standard library only, so that it may run as ``python -I -S``, small
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -28,6 +33,8 @@ MARK = "OCM_RAY_SESSION"
 """Environment variable that stands in everything that Ray starts."""
 PATIENCE = 10.0
 """How long a killed process may take to go, in seconds."""
+LOOK_SECONDS = 0.2
+"""How often it looks until all is named. A process needs longer before it can show another title."""
 
 
 @contextmanager
@@ -69,6 +76,7 @@ def claimed(dog: subprocess.Popen[bytes] | None, mark: str) -> Iterator[None]:
             os.environ[MARK] = outer
         # also what a start that failed has left half way
         dog.stdin.writelines(f"{one}\n".encode() for one in descendants() - before)
+        dog.stdin.write(b"\n")
         dog.stdin.flush()
 
 
@@ -93,7 +101,7 @@ def main(mark: bytes) -> None:
     """Wait for the end of standard input, then kill until nothing is left."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    named = {line.strip() for line in sys.stdin}
+    named = _named(mark)
     deadline = time.monotonic() + PATIENCE
     while (left := _left(mark, named)) and time.monotonic() < deadline:
         for pid in left:
@@ -102,6 +110,20 @@ def main(mark: bytes) -> None:
             except ProcessLookupError:
                 continue
         time.sleep(0.05)
+
+
+def _named(mark: bytes) -> set[str]:
+    """What the driver has named, and what was found before it had named all, once the driver is gone."""
+    found: set[str] = set()
+    told = b""
+    while True:
+        all_named = told.startswith(b"\n") or b"\n\n" in told
+        if not select.select([0], [], [], None if all_named else LOOK_SECONDS)[0]:
+            _left(mark, found)
+        elif piece := os.read(0, 65_536):
+            told += piece
+        else:
+            return found | {line.strip() for line in told.decode().splitlines()}
 
 
 def _left(mark: bytes, named: set[str]) -> set[int]:

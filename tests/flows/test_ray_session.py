@@ -129,6 +129,30 @@ def test_nothing_is_left_when_the_session_has_ended() -> None:
         assert left_of(started, 0.0) == []
 
 
+ORPHAN = """
+import os, sys
+if os.fork():
+    sys.stdin.read()  # ends without having waited for its child
+else:
+    os.execve("/bin/sleep", ["sleep", "1000"], {})
+"""
+
+
+def test_a_process_whose_parent_ends_before_the_driver_has_named_it_is_ended_too() -> None:
+    """As Ray's agents, whose raylet the kernel ends with the driver: they show another title, no mark."""
+    with watchdog.watched("a mark") as dog:
+        assert dog is not None and dog.stdin is not None
+        marked = {**os.environ, watchdog.MARK: "a mark"}
+        parent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdin=subprocess.PIPE, env=marked)
+        while not (young := psutil.Process(parent.pid).children()) or young[0].name() != "sleep":
+            time.sleep(0.01)
+        time.sleep(5 * watchdog.LOOK_SECONDS)
+        assert young[0].environ().get(watchdog.MARK) is None
+        parent.communicate()
+        assert young[0].is_running()
+    assert left_of(young, 1.0) == []
+
+
 def test_the_watchdog_ends_what_is_marked_or_named_and_nothing_else() -> None:
     marked, named, other, reused = (
         subprocess.Popen(["sleep", "1000"], env={**os.environ, "OCM_MADE_UP": value})
