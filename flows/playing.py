@@ -139,8 +139,7 @@ async def _play(
         last_used = note_use(last_used, episode)
         await runtime.tracker.episode(episode, memory)
         runtime.listener.episode(EpisodeEvent.of(episode))
-    async with runtime.compacting:
-        await asyncio.to_thread(writer.compact)
+    await runtime.compactor.compact(writer.paths)
 
 
 def _commit(lease: Lease, writer: ChainWriter, episode: Episode) -> None:

@@ -21,6 +21,7 @@ from backbones.protocol import Backbone
 from envs import registry as environments
 from envs.pool import HostPool
 from flows.budgets import Purse, sweep_spending
+from flows.compacting import Compactor
 from flows.hosting import host_pool
 from flows.planning import Plan
 from flows.progress import Listener, Silent
@@ -48,11 +49,10 @@ class Runtime:
     """As many as chains may play at once."""
     provenance: Mapping[str, str]
     purse: Purse
+    compactor: Compactor
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the sweep flow: from here on Prefect has taken SIGTERM, to raise an exception of its own."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    compacting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One chain at a time gets its flat tables: all its rows are in memory meanwhile."""
     again: str = "the same command"
     """How to go on with the sweep, as a person would do it."""
 
@@ -118,6 +118,8 @@ async def open_runtime(
         stack.push_async_callback(hosts.close)
         verifiers = VerifierPool(policy(spec.verification), spec.verification.actors or os.cpu_count() or 1)
         stack.push_async_callback(verifiers.close)
+        compactor = Compactor()
+        stack.push_async_callback(compactor.close)
         await opening
         listener.stage("starting the sandbox")
         tier = await verifiers.tier()
@@ -135,6 +137,7 @@ async def open_runtime(
             purse=Purse(
                 spec.budget, sweep_spending(Path(spec.storage.root), spec.name, planned_chains(plan))
             ),
+            compactor=compactor,
         )
         with using(runtime):
             yield runtime

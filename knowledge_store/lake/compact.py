@@ -1,5 +1,8 @@
 """Flat tables of a chain: sorted, compressed, one file per table.
 
+``python -m knowledge_store.lake.compact`` makes them for one chain after another: a line of JSON on standard
+input is ``[root, sweep, chain]``, a line on standard output what was wrong with it, or null.
+
 They are made by the same SQL that the views use on episode files, so both show the same rows. Each
 file is written aside, flushed and named by its content; ``compact.json``, placed last and as a whole,
 is the commit point. A kill before it leaves files that nobody names; the next call makes them again.
@@ -8,8 +11,10 @@ Episode files stay: they are the truth, and tables can be made again from them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -94,4 +99,22 @@ def _run(connection: duckdb.DuckDBPyConnection, paths: ChainPaths, statement: st
     try:
         connection.execute(statement)
     except duckdb.Error as error:
-        raise StorageError(f"{paths.folder}: compaction failed: {error}; {commits.RESTORE}") from error
+        raise StorageError(
+            f"{paths.folder}: compaction failed: {str(error).splitlines()[0]}; {commits.RESTORE}"
+        ) from error
+
+
+def main() -> None:
+    """Compact what is asked for, to the end of standard input."""
+    for line in sys.stdin:
+        root, sweep, chain = json.loads(line)
+        failure = None
+        try:
+            compact(ChainPaths(Path(root), sweep, chain))
+        except StorageError as error:
+            failure = {"message": error.message, **error.details}
+        print(json.dumps(failure), flush=True)
+
+
+if __name__ == "__main__":
+    main()
