@@ -14,7 +14,7 @@ from pyarrow import fs
 from flows.cli.check import check as command
 from knowledge_store.lake.checking.check import check
 from knowledge_store.lake.checking.findings import Kind
-from knowledge_store.lake.checking.source import open_source
+from knowledge_store.lake.checking.source import _limited, open_source
 from knowledge_store.lake.manifest import PlannedChain, write_manifest
 from knowledge_store.lake.writer import ChainWriter
 from ocm.errors import SpecError, StorageError
@@ -78,3 +78,11 @@ def test_a_lake_in_an_object_store(endpoint: str, lake: Path, monkeypatch: pytes
         check(open_source("s3://no-such-bucket/runs"))
     with pytest.raises(SpecError, match="no lake there"):
         check(open_source("s3://bucket/elsewhere"))
+
+
+def test_googles_client_is_given_a_limit_unless_it_has_one() -> None:
+    """It tried in silence for a quarter of an hour."""
+    assert _limited("gs://bucket/runs") == "gs://bucket/runs?retry_limit_seconds=30"
+    assert _limited("gs://bucket/runs?scheme=http") == "gs://bucket/runs?scheme=http&retry_limit_seconds=30"
+    for url in ("gs://bucket/runs?retry_limit_seconds=5", "s3://bucket/runs"):
+        assert _limited(url) == url

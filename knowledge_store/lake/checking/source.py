@@ -20,6 +20,9 @@ Listing = Mapping[str, int | None]
 _USER = re.compile(r"(?<=://)[^/@]*@")
 _AHEAD = 16
 """Files of an object store that are asked for at once: a request takes tens of milliseconds."""
+_GOOGLE_LIMIT = "retry_limit_seconds"
+_GOOGLE_SECONDS = 30
+"""Google's client would try in silence for a quarter of an hour, also without credentials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +90,8 @@ class Source:
         if self.local is not None:
             return "make it readable, or give another --root"
         return (
-            "check the bucket and the credentials; give an endpoint other than the cloud's own as"
-            " AWS_ENDPOINT_URL, or in the URL: ?endpoint_override=HOST:PORT&scheme=http&region=REGION"
+            "check the bucket and the credentials; an endpoint other than the cloud's own is given in the URL:"
+            " ?endpoint_override=HOST:PORT&scheme=http, or for S3 as AWS_ENDPOINT_URL"
         )
 
 
@@ -105,7 +108,7 @@ def open_source(root: str) -> Source:
         return Source(root, folder, fs.LocalFileSystem(), str(folder.resolve()))
     name = _USER.sub("", root).partition("?")[0]
     try:
-        filesystem, base = fs.FileSystem.from_uri(root)
+        filesystem, base = fs.FileSystem.from_uri(_limited(root))
     except (OSError, pa.ArrowException, ValueError) as error:
         wanted = "give a folder, or a URL such as s3://BUCKET/PREFIX"
         raise SpecError(f"{name}: cannot be opened: {_reason(error)}; {wanted}") from error
@@ -113,6 +116,13 @@ def open_source(root: str) -> Source:
         raise SpecError(f"{name}: names no folder; give a URL such as s3://BUCKET/PREFIX")
     local = Path(base) if isinstance(filesystem, fs.LocalFileSystem) else None
     return Source(name, local, filesystem, base.rstrip("/"))
+
+
+def _limited(url: str) -> str:
+    """The URL with a limit to retries, if its cloud's client needs to be told one."""
+    if not url.startswith(("gs://", "gcs://")) or _GOOGLE_LIMIT in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}{_GOOGLE_LIMIT}={_GOOGLE_SECONDS}"
 
 
 def _reason(error: Exception) -> str:
