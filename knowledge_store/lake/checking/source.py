@@ -90,7 +90,7 @@ class Source:
         if self.local is not None:
             return "make it readable, or give another --root"
         return (
-            "check the bucket and the credentials; an endpoint other than the cloud's own is given in the URL:"
+            "check the bucket and the credentials; another endpoint than the cloud's own is given in the URL:"
             " ?endpoint_override=HOST:PORT&scheme=http, or for S3 as AWS_ENDPOINT_URL"
         )
 
