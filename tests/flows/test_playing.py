@@ -52,6 +52,7 @@ def idle(root: Path, planned: Plan, tracker: Ended) -> Runtime:
         asyncio.Semaphore(1),
         {},
         Purse(planned.spec.budget, Spending(root, "demo", [])),
+        unused,
     )
 
 
